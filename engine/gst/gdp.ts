@@ -75,45 +75,70 @@ export interface GdpBuffer {
   readonly pts: bigint
 }
 
-/** Splits what gdppay writes into its buffers; skips caps and events. Holds at most one partial packet. */
+export interface GdpHandlers {
+  /** The payload is a view of the chunk where it lies in one piece. */
+  readonly onBuffer: (buffer: GdpBuffer) => void
+  /** The caps of the buffers that follow, as text. */
+  readonly onCaps?: (caps: string) => void
+}
+
+/** Splits what gdppay writes into its buffers and their caps; skips events. Holds at most one partial packet. */
 export class GdpReader {
   readonly #maxPayloadBytes: number
+  readonly #handlers: GdpHandlers
   #chunks: Buffer[] = []
   #held = 0
   #needed = HEADER_BYTES
+  /** Left of an event of any size, which is not held. */
+  #skipping = 0
   #broken = false
 
-  constructor(maxPayloadBytes: number) {
+  constructor(maxPayloadBytes: number, handlers: GdpHandlers) {
     this.#maxPayloadBytes = maxPayloadBytes
+    this.#handlers = handlers
   }
 
-  /** Calls back for every buffer that this chunk completes. False from where it is another protocol, or a payload is too large. */
-  push(chunk: Buffer, onBuffer: (buffer: GdpBuffer) => void): boolean {
+  /** Calls back for all that this chunk completes. False from where it is another protocol, or a payload is too large. */
+  push(chunk: Buffer): boolean {
     if (this.#broken) return false
     this.#chunks.push(chunk)
     this.#held += chunk.length
-    while (this.#held >= this.#needed) {
-      const data = joined(this.#chunks)
-      const payloadBytes = data.readUInt32BE(LENGTH_OFFSET)
-      this.#broken = data[0] !== VERSION || payloadBytes > this.#maxPayloadBytes
-      if (this.#broken) {
-        this.#chunks = []
-        return false
-      }
-      const end = HEADER_BYTES + payloadBytes
-      const complete = data.length >= end
-      this.#hold(complete ? data.subarray(end) : data, complete ? HEADER_BYTES : end)
-      if (complete && data.readUInt16BE(TYPE_OFFSET) === BUFFER)
-        onBuffer({ payload: data.subarray(HEADER_BYTES, end), pts: data.readBigUInt64BE(PTS_OFFSET) })
-    }
-    return true
+    if (this.#held < this.#needed) return true
+    const data = joined(this.#chunks)
+    const end = this.#takeAll(data)
+    this.#chunks = this.#broken || end === data.length ? [] : [data.subarray(end)]
+    this.#held = this.#broken ? 0 : data.length - end
+    return !this.#broken
   }
 
-  #hold(data: Buffer, needed: number): void {
-    this.#chunks = [data]
-    this.#held = data.length
-    this.#needed = needed
+  /** Takes all that is complete; answers where the rest begins. */
+  #takeAll(data: Buffer): number {
+    let at = Math.min(this.#skipping, data.length)
+    this.#skipping -= at
+    for (;;) {
+      this.#needed = HEADER_BYTES
+      if (data.length - at < HEADER_BYTES) return at
+      const [type, start] = [data.readUInt16BE(at + TYPE_OFFSET), at + HEADER_BYTES]
+      const end = start + data.readUInt32BE(at + LENGTH_OFFSET)
+      const isEvent = type >= EVENT
+      this.#broken = data[at] !== VERSION || (!isEvent && end - start > this.#maxPayloadBytes)
+      if (this.#broken) return at
+      if (isEvent) {
+        at = Math.min(end, data.length)
+        this.#skipping = end - at
+        continue
+      }
+      this.#needed = end - at
+      if (end > data.length) return at
+      const payload = data.subarray(start, end)
+      if (type === BUFFER) this.#handlers.onBuffer({ payload, pts: data.readBigUInt64BE(at + PTS_OFFSET) })
+      else if (type === CAPS) this.#handlers.onCaps?.(textOf(payload))
+      at = end
+    }
   }
 }
 
 const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+
+/** Ends with a zero. */
+const textOf = (payload: Buffer): string => payload.toString('utf8', 0, payload.length - 1)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Fault } from '../faults/fault.ts'
-import { RtpFramingError } from '../rtp/packet/rfc4571.ts'
+import { RtpFramingError } from '../rtp/packet/rtp-framing-error.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { IGNORE } from '../rtsp/client/client-connection.ts'
 import { breakFault, noPackets, notUnderstood, sourceEnded } from '../rtsp/client/client-faults.ts'

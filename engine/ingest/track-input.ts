@@ -1,7 +1,7 @@
 import { payloadOf, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet/packet.ts'
 import { formatReceiverReport, isRtcp, parseSenderPacket, type SenderClock } from '../rtp/packet/rtcp.ts'
-import { otherCodec } from '../rtp/repair/in-band-format.ts'
 import { isNalCodec, NAL_FORMATS, type NalCodec } from '../rtp/repair/nal-units.ts'
+import { otherCodec } from '../rtp/repair/other-codec.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
 import type { SourceClock } from './source-clock.ts'

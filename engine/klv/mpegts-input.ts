@@ -1,6 +1,5 @@
 import { type AnnouncedVideo, type DemuxerOptions, KlvDemuxer, type MediaReceiver } from '../mpegts/klv-demuxer.ts'
 import { payloadOf, payloadTypeOf, timestampOf } from '../rtp/packet/packet.ts'
-import { Rfc4571Reader } from '../rtp/packet/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'
@@ -21,7 +20,6 @@ export interface MpegTsEvents {
 export class MpegTsInput {
   readonly #klv: RtpStream
   readonly #events: MpegTsEvents
-  readonly #framing = new Rfc4571Reader()
   readonly #demuxer: KlvDemuxer
   readonly #clock = new PcrClock()
   /** Running time of a KLV unit, by the clock that the video has. */
@@ -59,12 +57,13 @@ export class MpegTsInput {
     return this.#beganAsRtp ? 'rtp' : 'other'
   }
 
-  /** Takes a chunk read from the child's pipe. Never throws. */
-  ingest(chunk: Buffer): void {
-    this.#framing.push(chunk, (packet) => {
-      const range = payloadOf(packet)
-      if (range !== undefined) this.demux(packet.subarray(range.start, range.end), timestampOf(packet))
-    })
+  /** The caps of the RTP of the child say nothing of what is in the MPEG-TS. */
+  setCaps(): void {}
+
+  /** Takes a packet of the child. Never throws. */
+  ingestPacket(packet: Buffer): void {
+    const range = payloadOf(packet)
+    if (range !== undefined) this.demux(packet.subarray(range.start, range.end), timestampOf(packet))
   }
 
   /** Takes transport packets, and the running time of their arrival, 90 kHz ticks modulo 2^32. Never throws. */
@@ -76,7 +75,8 @@ export class MpegTsInput {
     this.#announce()
     this.#announceVideo()
     this.#markDamage()
-    for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#ticksOf(pts)))
+    for (const { bytes, pts } of units)
+      for (const packet of this.#payloader.packetize(bytes, this.#ticksOf(pts))) this.#klv.ingestPacket(packet)
   }
 
   /** The stream is over: what is complete only with the next packet is complete now. */

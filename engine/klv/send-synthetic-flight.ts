@@ -18,7 +18,8 @@ export const sendSyntheticFlight = (video: RtpStream, klv: RtpStream, now: () =>
     nextMs = nextMs === undefined || mediaMs - nextMs > MAX_BEHIND_MS ? mediaMs : nextMs
     for (; nextMs <= mediaMs; nextMs += INTERVAL_MS) {
       const packet = flightPacket(Math.round(now() - (mediaMs - nextMs)))
-      klv.ingest(payloader.packetize(packet, Math.round((nextMs - video.runStartMs) * TICKS_PER_MS)))
+      const timestamp = Math.round((nextMs - video.runStartMs) * TICKS_PER_MS)
+      for (const rtp of payloader.packetize(packet, timestamp)) klv.ingestPacket(rtp)
     }
   })
 }

@@ -1,14 +1,10 @@
 import { maskDescription } from '../../lib/credentials/mask.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import { namedPayloaders, singleSpaced } from '../gst/description.ts'
-import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
+import { chain, toArguments } from '../gst/element.ts'
 import { advancedReach } from './advanced-reach.ts'
 import { type Launch, padOf } from './launch.ts'
-import { framed } from './printed-caps.ts'
-
-// Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
-// of 20 ms, a live one is delayed only by the latency that its own elements declare.
-const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
+import { mediaSink } from './media-sink.ts'
 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
@@ -17,7 +13,8 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fil
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
-  const branches = payloaders.flatMap((name) => chain(padOf(name), framed(name), clockedSink(PAYLOADER_FD[name])))
+  // As with gst-rtsp-server, a description whose source is not live runs at the speed of its timestamps.
+  const branches = payloaders.flatMap((name) => chain(padOf(name), mediaSink(PAYLOADER_FD[name], true)))
   return {
     args: ['--', ...toArguments([singleSpaced(config.raw_pipeline), ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null, sure: true })),

@@ -10,9 +10,9 @@ export type PayloaderName = 'pay0' | 'pay1' | 'sound'
 
 export interface LaunchStream {
   readonly payloader: PayloaderName
-  /** Descriptor of the child that carries its RTP, RFC 4571 framed. */
+  /** Descriptor of the child that carries its caps and RTP packets (engine/gst/gdp.ts). */
   readonly fd: number
-  /** RTP caps known in advance, for a track that may stay silent; null when the child prints them. */
+  /** RTP caps known in advance, for a track that may stay silent; null: they come with its packets. */
   readonly caps: string | null
   /** The line itself makes it, whatever a source has. */
   readonly sure?: true

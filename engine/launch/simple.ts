@@ -13,10 +13,10 @@ import { TRACKS, TRANSPORT } from '../sources/demuxers.ts'
 import { parseSource } from '../sources/kinds.ts'
 import type { SourceFacts, SourceHost, SourceLine } from '../sources/source-kind.ts'
 import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
-import { framed } from './printed-caps.ts'
+import { framed, mediaSink, pipeSink } from './media-sink.ts'
 import { encodeSound, type SoundChoice, soundChoice, soundTrack } from './sound.ts'
 
-/** Large packets cost less to pass to the engine, which fragments them. RFC 4571 has a limit of 65,535 bytes. */
+/** Large packets cost less to pass to the engine, which fragments them. A packet of RTP has at most 65,535 bytes there. */
 const PIPE_MTU = 65_000
 const KEY_INTERVAL_SECONDS = 2
 /** Assumed when the frame rate is not known: at this or any higher rate a key frame comes within two seconds. */
@@ -56,10 +56,6 @@ const payloader = (codec: Codec, name?: 'pay0'): LaunchTokens =>
     element(`rtp${codec}pay`, { ...payloaderProperties(PIPE_MTU, name), 'config-interval': 0 }),
   )
 
-/** Writes framed RTP (RFC 4571) to a media pipe of the child; `paced`: at the speed of its timestamps. */
-const rtpSink = (payloader: 'pay0' | 'pay1', paced: boolean, preroll = paced): LaunchTokens =>
-  chain(framed(payloader), element('fdsink', { fd: payloader === 'pay0' ? 3 : 4, sync: paced, async: preroll }))
-
 /**
  * A queue, and so a thread, for each track of a recording: its sinks wait, for preroll and then for the clock, and a sink
  * that waits in the demuxer's thread would block the other tracks.
@@ -81,7 +77,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const klvStream = source.transport ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts' } as const) : { caps: KLV_CAPS }
   const sound = choice === undefined ? [] : soundBranch(source, facts, choice, klv.length === 0 ? 4 : 5)
   const isTeed = mayLackKlv || (sound.length > 0 && source.ends === 'tracks')
-  const published = chain(video, isTeed ? element('tee', { name: VIDEO }) : [], rtpSink('pay0', facts.paced))
+  const published = chain(video, isTeed ? element('tee', { name: VIDEO }) : [], mediaSink(3, facts.paced))
   const rest = [...(source.ends === 'video' ? ['!'] : []), ...published, ...klv, ...sound]
   return {
     args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments([...source.tokens, ...rest])],
@@ -138,7 +134,6 @@ const eitherCodec = (facts: SourceFacts): LaunchTokens => {
     element('capsfilter', { caps: H26X.map((codec) => `video/x-${codec}`).join(';') }),
     trackQueue(facts),
     element('switchbin', { 'num-paths': H26X.length, ...Object.fromEntries(paths) }),
-    element('capsfilter', { name: 'pay0', caps: 'application/x-rtp' }),
   )
 }
 
@@ -189,10 +184,8 @@ const decode = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
 
 /** Name of the tee that carries the video of `pay0`, for its end. */
 const VIDEO = 'video'
-/** Name of the element that joins the KLV and the end of the video. */
-const KLV = 'klv'
 
-/** async=false: a KLV track that is silent or missing does not delay the video. `mayBeMissing`: then the end of the video ends its sink. */
+/** A KLV track that is silent or missing does not delay the video. `mayBeMissing`: then the end of the video ends its sink. */
 const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean): LaunchTokens => {
   if (source.transport) return mpegtsBranch()
   const track = chain(
@@ -201,24 +194,23 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
     trackQueue(facts),
     element('rtpklvpay', payloaderProperties(MAX_CUT_BYTES, 'pay1', 97)),
   )
-  const sink = rtpSink('pay1', facts.paced, false)
-  return mayBeMissing
-    ? [...track, '!', ...padOf(KLV), ...endOfVideo(facts, KLV), ...chain(element('rtpfunnel', { name: KLV }), sink)]
-    : chain(track, sink)
+  return mayBeMissing ? endsWithVideo(track, 'klv', facts, 4) : chain(track, mediaSink(4, facts.paced))
 }
 
 /**
  * The child ends when each of its sinks got the end of the stream, and no end comes to the sink of a track that was never linked.
- * So the end of the video, without its packets, goes to the sink of the KLV: rtpfunnel passes on the first end that comes.
+ * So the end of the video, without its packets, goes to the sink of the track: rtpfunnel passes on the first end that comes. It takes
+ * RTP, of which it reads the caps alone, and passes no caps on: what comes to it has its own inside, and is called RTP.
  */
-const endOfVideo = (facts: SourceFacts, track: string): LaunchTokens => [
+const endsWithVideo = (track: LaunchTokens, name: string, facts: SourceFacts, fd: number): LaunchTokens => [
+  ...chain(track, framed(facts.paced), element('capssetter', { caps: 'application/x-rtp', replace: true, join: false })),
+  '!',
+  ...padOf(name),
   ...chain(padOf(VIDEO), element('valve', { drop: true, 'drop-mode': 'forward-sticky-events' }), trackQueue(facts)),
   '!',
-  ...padOf(track),
+  ...padOf(name),
+  ...chain(element('rtpfunnel', { name }), pipeSink(fd)),
 ]
-
-/** Name of the element that joins the sound and the end of the video. */
-const END_OF_SOUND = 'endofsound'
 
 /** A beep of 100 ms each second. */
 const beeps = (): LaunchTokens =>
@@ -226,13 +218,11 @@ const beeps = (): LaunchTokens =>
 
 /** The sound of a source, as the KLV beside its video: silent or missing, it delays nothing. Empty when the source has none. */
 const soundBranch = (source: SourceLine, facts: SourceFacts, choice: SoundChoice, fd: number): LaunchTokens => {
-  const sink = chain(element('rtpstreampay'), element('fdsink', { fd, sync: facts.paced, async: false }))
   // Raw sound has to be encoded.
-  if (source.beeps) return chain(beeps(), encodeSound(choice.codec === 'copy' ? { codec: 'aac', kbps: 128 } : choice), sink)
+  if (source.beeps) return chain(beeps(), encodeSound(choice.codec === 'copy' ? { codec: 'aac', kbps: 128 } : choice), mediaSink(fd))
   if (source.ends === 'video') return []
   const track = soundTrack(source.soundPad ?? padOf(TRACKS), { choice, queue: trackQueue(facts), isSound: source.soundPad !== undefined })
-  const joined = chain(element('rtpfunnel', { name: END_OF_SOUND }), sink)
-  return [...track, '!', ...padOf(END_OF_SOUND), ...endOfVideo(facts, END_OF_SOUND), ...joined]
+  return endsWithVideo(track, 'endofsound', facts, fd)
 }
 
 /** The engine extracts KLV from MPEG-TS itself: tsdemux has no pad for the synchronous kind. The queue drops what the engine does not read in time. */
@@ -241,9 +231,7 @@ const mpegtsBranch = (): LaunchTokens =>
     padOf(TRANSPORT),
     element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),
     element('rtpmp2tpay', payloaderProperties(MAX_CUT_BYTES, undefined, 33)),
-    // Not named as the KLV: its caps are those of the MPEG-TS.
-    element('rtpstreampay'),
-    element('fdsink', { fd: 4, sync: false, async: false }),
+    mediaSink(4),
   )
 
 /**

@@ -13,9 +13,6 @@ export const soundChoice = ({ audio, audio_bitrate }: Pick<PipelineConfig, 'audi
   return audio === 'copy' ? { codec: 'copy' } : { codec: audio, kbps: audio_bitrate ?? USUAL_KBPS[audio] }
 }
 
-/** Name of the element at whose pad the RTP of the sound comes out. */
-const SOUND = 'sound'
-
 const timing = { mtu: MAX_CUT_BYTES, 'timestamp-offset': 0, 'seqnum-offset': 0 } as const
 
 const payloaders = {
@@ -50,8 +47,6 @@ const ANY_SOUND = [
 /** Whether sound of these caps is carried as it is. */
 export const isCarriedType = (type: string): boolean => CARRIED_TYPES.some((carried) => carried === type)
 
-const named = (): LaunchTokens => element('capsfilter', { name: SOUND, caps: 'application/x-rtp' })
-
 /** The payloader of whatever comes, by its caps; what cannot be carried goes into a closed valve. */
 const whateverComes = (): LaunchTokens => {
   const paths = [...CARRIED, ['ANY', element('valve', { drop: true })] as const].flatMap(([caps, tokens], index) => [
@@ -68,7 +63,7 @@ const ENCODERS = {
 
 /** Encodes raw sound; at 48 kHz, which both codecs and every decoder take. */
 export const encodeSound = ({ codec, kbps }: { readonly codec: 'aac' | 'opus'; readonly kbps: number }): LaunchTokens =>
-  chain(element('audioconvert'), element('audioresample'), ['audio/x-raw,rate=48000,channels=[1,2]'], ENCODERS[codec](kbps), named())
+  chain(element('audioconvert'), element('audioresample'), ['audio/x-raw,rate=48000,channels=[1,2]'], ENCODERS[codec](kbps))
 
 interface Branch {
   readonly choice: SoundChoice
@@ -82,6 +77,6 @@ interface Branch {
 export const soundTrack = (pad: LaunchTokens, { choice, queue, isSound }: Branch): LaunchTokens => {
   const types = choice.codec === 'copy' ? CARRIED_TYPES : ANY_SOUND
   const filter = isSound ? [] : element('capsfilter', { caps: types.join(';') })
-  const rest = choice.codec === 'copy' ? chain(whateverComes(), named()) : chain(element('decodebin'), encodeSound(choice))
+  const rest = choice.codec === 'copy' ? whateverComes() : chain(element('decodebin'), encodeSound(choice))
   return chain(pad, filter, queue, rest)
 }

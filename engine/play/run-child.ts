@@ -6,11 +6,11 @@ import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopAfterError, stopChild } from '../gst/stop-child.ts'
 import { FloodGuard } from '../ingest/flood-guard.ts'
+import { MediaPipe } from '../ingest/media-pipe.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
-import { printedCaps } from '../launch/printed-caps.ts'
 import { isCarriedType } from '../launch/sound.ts'
 import { notCarried } from '../mount/served-sound.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
@@ -103,7 +103,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   const explain = (line: string): void => {
     explanation ??= explanationOf(line)
   }
-  readStdout(child, run, { watchdog, second, explain })
+  readStdout(child, run, { watchdog, explain })
   onLine(child.stderr, (line) => {
     explain(line)
     if (!SRT_CHATTER.test(line)) logRing.add(number, 'stderr', line)
@@ -145,7 +145,8 @@ const feedStreams = (child: Child, run: Run, { transport, second, stop }: Feeds)
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps, carries } = described
     const stream = streamOf(run, payloader)
-    const input = carries === 'mpegts' ? transport : launch.advanced && payloader === 'pay1' ? second : stream
+    const target = carries === 'mpegts' ? transport : launch.advanced && payloader === 'pay1' ? second : stream
+    const pipe = target && new MediaPipe(target)
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
@@ -154,7 +155,7 @@ const feedStreams = (child: Child, run: Run, { transport, second, stop }: Feeds)
       // Read until the child ends, since it may end no sooner; of no use any more.
       if (over) return
       try {
-        input?.ingest(chunk)
+        pipe?.ingest(chunk)
         guard.check()
       } catch (error) {
         over = true
@@ -177,12 +178,11 @@ const streamOf = ({ streams }: Run, payloader: LaunchStream['payloader']): RtpSt
 
 interface Readings {
   readonly watchdog: Watchdog
-  readonly second: SecondPayloader
   readonly explain: (line: string) => void
 }
 
-/** Sets the caps that the child prints, and logs the lines that are of use. */
-const readStdout = (child: Child, run: Run, { watchdog, second, explain }: Readings): void => {
+/** Logs the lines that are of use. */
+const readStdout = (child: Child, run: Run, { watchdog, explain }: Readings): void => {
   const { launch, logRing, number, streams } = run
   let gaps = 0
   const noteSound = soundNoter(run)
@@ -193,10 +193,7 @@ const readStdout = (child: Child, run: Run, { watchdog, second, explain }: Readi
   })
   onLine(child.stdout, (line) => {
     explain(line)
-    const printed = printedCaps(line)
     noteSound(line)
-    if (launch.advanced && printed?.payloader === 'pay1') second.setCaps(printed.caps)
-    else if (printed !== undefined) streams[PLACES[printed.payloader]].setCaps(printed.caps)
     if (!CHATTER.test(line) && !isGap(line)) logRing.add(number, 'stdout', line)
     if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.playing()
   })

@@ -3,7 +3,8 @@ import { chain, element, toArguments } from '../gst/element.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopAfterError, stopChild } from '../gst/stop-child.ts'
 import { ChildPipe } from '../ingest/child-pipe.ts'
-import { printedCaps } from '../launch/printed-caps.ts'
+import { MediaPipe } from '../ingest/media-pipe.ts'
+import { mediaSink } from '../launch/media-sink.ts'
 import { encodeSound } from '../launch/sound.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import { formatRtpCaps } from '../rtp/caps.ts'
@@ -18,7 +19,6 @@ interface SoundEncoding {
 
 /** Before another process takes the place of one that has ended, milliseconds; doubles up to the second. */
 const [RETRY_MS, MAX_RETRY_MS] = [1000, 60_000]
-const CHATTER = /^\/GstPipeline:/
 
 /** Encodes the sound of a run in a process of its own: the picture waits for nothing of it, and goes on without. */
 class SoundEncoder {
@@ -57,28 +57,24 @@ class SoundEncoder {
   }
 
   #start(): void {
-    const { logRing, number, streams } = this.#run
+    const { logRing, number } = this.#run
     const log = (stream: 'engine' | 'stderr', line: string): void => logRing.add(number, stream, line)
-    const sink = chain(element('rtpstreampay'), element('fdsink', { fd: 3, sync: false, async: false }))
-    const tokens = chain(piped(), element('decodebin'), encodeSound(this.#encoding), sink)
-    const child = startChild('gst-launch-1.0', ['-v', '--', ...toArguments(tokens)], { mediaPipes: 1, reach: {}, input: true })
+    const tokens = chain(piped(), element('decodebin'), encodeSound(this.#encoding), mediaSink(3))
+    const child = startChild('gst-launch-1.0', ['--', ...toArguments(tokens)], { mediaPipes: 1, reach: {}, input: true })
     this.#child = child
     stopAfterError(child)
-    onLine(child.stdout, (line) => {
-      const printed = printedCaps(line)
-      if (printed?.payloader === 'sound') streams[2].setCaps(printed.caps)
-      else if (!CHATTER.test(line)) log('engine', `sound: ${line}`)
-    })
+    onLine(child.stdout, (line) => log('engine', `sound: ${line}`))
     onLine(child.stderr, (line) => log('stderr', `sound: ${line}`))
     child.media[0]?.on('error', () => {})
-    child.media[0]?.on('data', (chunk: Buffer) => this.#ingest(chunk, child))
+    const media = new MediaPipe(this.#run.streams[2])
+    child.media[0]?.on('data', (chunk: Buffer) => this.#ingest(chunk, media, child))
     if (child.stdin !== undefined) this.#pipe = new ChildPipe(child.stdin, () => log('engine', 'the encoder of the sound is too slow'))
     void child.ended.then(() => this.#ended(child))
   }
 
-  #ingest(chunk: Buffer, child: Child): void {
+  #ingest(chunk: Buffer, media: MediaPipe, child: Child): void {
     try {
-      this.#run.streams[2].ingest(chunk)
+      media.ingest(chunk)
       this.#retryMs = RETRY_MS
     } catch {
       void stopChild(child)

@@ -1,4 +1,4 @@
-/** RTP caps as `gst-launch-1.0 -v` prints them, and as a child takes them. */
+/** RTP caps as text, as GStreamer writes and reads them. */
 
 export interface RtpCaps {
   readonly media: 'video' | 'audio' | 'application'
@@ -102,9 +102,3 @@ export const formatRtpCaps = ({ media, clockRate, encodingName, parameters }: Rt
     ...fields.map(([name, value]) => `${name}=(string)"${value}"`),
   ].join(',')
 }
-
-/** For another run: the timestamp offset of a run is random. */
-export const withoutOffset = (caps: RtpCaps): RtpCaps => ({
-  ...caps,
-  parameters: new Map([...caps.parameters].filter(([name]) => name !== 'timestamp-offset')),
-})

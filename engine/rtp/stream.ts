@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
-import { type RtpCaps, sameFormat, withoutOffset } from './caps.ts'
+import { type RtpCaps, sameFormat } from './caps.ts'
 import { FollowingCache } from './following-cache.ts'
 import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES, numbered } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
 import { type Payload, payloadOf, payloadsOf } from './packet/packet.ts'
-import { Rfc4571Reader, RtpFramingError } from './packet/rfc4571.ts'
-import { PendingPackets } from './pending-packets.ts'
+import { RtpFramingError } from './packet/rtp-framing-error.ts'
 import { hasFields, keepsOrder } from './repair/keeps-order.ts'
 import { asReceived, NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
@@ -18,7 +17,7 @@ import { StreamClock } from './stream-clock.ts'
 import { Timeline } from './timeline.ts'
 import { UnitAssembler, type UnitFacts } from './unit-assembler.ts'
 
-/** More malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
+/** More malformed packets in a row mean that the source sends something else. */
 const MAX_MALFORMED_IN_A_ROW = 50
 
 export interface RtpStreamOptions {
@@ -52,7 +51,6 @@ export class RtpStream {
   readonly #clock: StreamClock
   readonly follows: boolean
   readonly #cache: GopCache | FollowingCache
-  readonly #reader = new Rfc4571Reader()
   readonly #assembler = new UnitAssembler(
     (payloads, facts) => this.#emit(payloads, facts),
     (packets) => this.#drop(packets),
@@ -73,7 +71,6 @@ export class RtpStream {
   #fragment: Fragmenter = fragmenterOf('')
   #live = false
   #liveSinceMs = Number.NEGATIVE_INFINITY
-  readonly #pending = new PendingPackets(() => this.#assumeCaps())
   #malformedInARow = 0
   #gapsOfChildren = 0
   #stats = { packets: 0, bytes: 0, units: 0, malformedPackets: 0, lastUnitMs: undefined as number | undefined }
@@ -120,7 +117,7 @@ export class RtpStream {
 
   /** Packets are held: their memory must not change. */
   get holds(): boolean {
-    return this.#assembler.holds || !this.#pending.isEmpty
+    return this.#assembler.holds
   }
 
   get stats(): RtpStreamStats {
@@ -163,9 +160,9 @@ export class RtpStream {
   }
 
   /**
-   * Begins a run; its packets are held until its caps are known. With `fragmenting`, H.264 and H.265 packets of any size become
-   * fragments that readers can take. `foreign`: the packets are those of another payloader than ours; they are fragmented as well, and
-   * key frames get their parameter sets. `caps`: null when the run prints them later; `sure`: it will.
+   * Begins a run; its caps come before its packets. With `fragmenting`, H.264 and H.265 packets of any size become fragments that
+   * readers can take. `foreign`: the packets are those of another payloader than ours; they are fragmented as well, and key frames get
+   * their parameter sets. `caps`: null when they are not known in advance; `sure`: they will come.
    */
   begin({ fragmenting = false, foreign = false, caps, sure = false }: Beginning = {}): void {
     this.end()
@@ -181,9 +178,7 @@ export class RtpStream {
 
   /** The child has ended: drops the open unit; a reader that joins now waits for the next run. */
   end(): void {
-    this.#reader.reset()
     this.#assembler.reset()
-    this.#pending.take()
     this.#malformedInARow = 0
     const wasLive = this.#live
     this.#live = false
@@ -208,22 +203,12 @@ export class RtpStream {
     if (this.#foreign && (!this.#capsOfRun || !same)) this.#repair = repairOf(caps)
     this.#capsOfRun = true
     this.#capsListeners.call(this.#caps, previous)
-    for (const packet of this.#pending.take()) this.#take(packet)
-    this.#assembler.closeAfterSilence()
-  }
-
-  /** Takes a chunk read from the child's media pipe. Throws RtpFramingError when it cannot be framed RTP. */
-  ingest(chunk: Buffer): void {
-    this.#reader.push(chunk, (packet) => this.#take(packet))
-    this.#assembler.closeAfterSilence()
-    this.#pending.armTimer()
   }
 
   /** Takes one RTP packet, which must not change while `holds` is true. Throws RtpFramingError after many malformed ones. */
   ingestPacket(packet: Buffer): void {
     this.#take(packet)
     this.#assembler.closeAfterSilence()
-    this.#pending.armTimer()
   }
 
   /** Counts bytes that were read; packets of ingestPacket are views of them. */
@@ -244,12 +229,7 @@ export class RtpStream {
     }
     this.#malformedInARow = 0
     if (this.#capsOfRun) this.#assembler.push(payload)
-    else this.#pending.add(packet)
-  }
-
-  #assumeCaps(): void {
-    const caps = this.#caps ? withoutOffset(this.#caps) : this.#fragmenting ? this.#pending.ownCaps() : undefined
-    if (caps !== undefined) this.setCaps(caps)
+    else this.#drop(1)
   }
 
   #emit(received: readonly Payload[], { timestamp: childTimestamp, key: startsKey, repeats }: UnitFacts): void {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../lib/errors.ts'
 import { redact } from '../../../lib/redact.ts'
 import { runFilter } from '../../gst/child.ts'
-import { GdpReader, gdpBuffers } from '../../gst/gdp.ts'
+import { type GdpBuffer, GdpReader, gdpBuffers } from '../../gst/gdp.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecoderFormat, hasOwnDecoder, toDecoder } from './decoder-line.ts'
@@ -81,8 +81,9 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
 /** Undefined without a whole JPEG: the output was cut, or nothing could be decoded. */
 export const lastPicture = (output: Buffer): DecodedJpeg | undefined => {
   let last: Buffer | undefined
-  new GdpReader(MAX_JPEG_BYTES).push(output, ({ payload }) => {
+  const onBuffer = ({ payload }: GdpBuffer): void => {
     last = payload
-  })
+  }
+  new GdpReader(MAX_JPEG_BYTES, { onBuffer }).push(output)
   return last && wholeJpeg(last)
 }

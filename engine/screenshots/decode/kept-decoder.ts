@@ -24,7 +24,11 @@ export class KeptDecoder {
   readonly #decoder: Decoder
   readonly #timeoutMs: number
   readonly #child: Child
-  readonly #output = new GdpReader(MAX_JPEG_BYTES)
+  readonly #output = new GdpReader(MAX_JPEG_BYTES, {
+    onBuffer: ({ payload, pts }) => {
+      if (pts === this.#expected?.pts) this.#expected.settle(payload)
+    },
+  })
   #expected: Expected | undefined
   #pictures = 0
   #nextSequence = 0
@@ -93,9 +97,6 @@ export class KeptDecoder {
   }
 
   #onOutput(chunk: Buffer): void {
-    const readable = this.#output.push(chunk, ({ payload, pts }) => {
-      if (pts === this.#expected?.pts) this.#expected.settle(payload)
-    })
-    if (!readable) this.#expected?.settle(undefined)
+    if (!this.#output.push(chunk)) this.#expected?.settle(undefined)
   }
 }

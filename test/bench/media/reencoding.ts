@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type GdpBuffer, GdpReader } from '../../../engine/gst/gdp.ts'
 import { hasMarker } from '../../../engine/rtp/packet/packet.ts'
-import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import { cpuSeconds, encodedStream, quantile, sleep, startRtspFeed } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
 import { processes } from '../../helpers/process/processes.ts'
@@ -89,12 +89,11 @@ await withService(async (service) => {
         stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ignore'],
       })
       let frames = 0
-      const framing = new Rfc4571Reader()
-      bare.stdio[3]?.on('data', (chunk: Buffer) => {
-        framing.push(chunk, (packet) => {
-          if (hasMarker(packet)) frames += 1
-        })
-      })
+      const onBuffer = ({ payload: packet }: GdpBuffer): void => {
+        if (hasMarker(packet)) frames += 1
+      }
+      const framing = new GdpReader(65_535, { onBuffer })
+      bare.stdio[3]?.on('data', (chunk: Buffer) => void framing.push(chunk))
       results.bare.push(await perFrame(bare.pid ?? 0, () => frames))
       for (const pid of treeOf(bare.pid ?? 0)) process.kill(pid, 'SIGKILL')
       await once(bare, 'exit')

@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, type ExpectStatic, expect, it, onTestFin
 import type { Fault } from '../../../engine/faults/fault.ts'
 import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
+import { type GdpBuffer, GdpReader } from '../../../engine/gst/gdp.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import { KlvDemuxer } from '../../../engine/mpegts/klv-demuxer.ts'
 import { payloadOf } from '../../../engine/rtp/packet/packet.ts'
-import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import { flightPacket } from '../../../lib/st0601/synthetic-flight.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
@@ -44,15 +44,14 @@ const runUntilEnd = async (launch: Launch): Promise<End> => {
   })
   const payloads = child.media.map((pipe, index) => {
     const packets: Buffer[] = []
-    const framing = new Rfc4571Reader()
+    const onBuffer = ({ payload: packet }: GdpBuffer): void => {
+      const range = payloadOf(packet)
+      if (range !== undefined) packets.push(Buffer.from(packet.subarray(range.start, range.end)))
+    }
+    const framing = new GdpReader(65_535, { onBuffer })
     pipe.on('data', (chunk: Buffer) => {
-      if (index === 0) {
-        lastVideo = performance.now()
-      }
-      framing.push(chunk, (packet) => {
-        const range = payloadOf(packet)
-        if (range !== undefined) packets.push(Buffer.from(packet.subarray(range.start, range.end)))
-      })
+      if (index === 0) lastVideo = performance.now()
+      framing.push(chunk)
     })
     return packets
   })

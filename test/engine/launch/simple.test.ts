@@ -2,18 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chain, makeElement, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
-import { PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
+import { PICTURES, plan, play } from '../../helpers/media/play-launch.ts'
 
 // RTSP sources: test/engine/ingest/sources.test.ts.
 describe('the test source', () => {
   it.each(['smpte', 'ball', 'snow'])('%s plays', async (pattern) => {
-    expect((await play(await plan(`test://${pattern}?width=320&height=240&fps=10`))).caps.get('pay0')).toContain('H264')
+    expect((await play(await plan(`test://${pattern}?width=320&height=240&fps=10`))).caps.get('pay0')?.encodingName).toBe('H264')
   })
 
   it('is encoded to H.265 when asked', async () => {
-    expect(
-      (await play(await plan('test://ball?width=320&height=240', { codec: 'h265', bitrate: 500, quality: 1 }))).caps.get('pay0'),
-    ).toContain('H265')
+    const { caps } = await play(await plan('test://ball?width=320&height=240', { codec: 'h265', bitrate: 500, quality: 1 }))
+    expect(caps.get('pay0')?.encodingName).toBe('H265')
   })
 })
 
@@ -21,9 +20,8 @@ describe('an advanced pipeline', () => {
   it('outputs the RTP of its payloaders', async () => {
     const raw = `( videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name="pay0"  videotestsrc is-live=true ! ${PICTURES} ! jpegenc ! rtpjpegpay name=pay1 )`
     const { caps, firstPacket } = await play(advancedLaunch({ raw_pipeline: raw }), ['pay0', 'pay1'])
-    expect(caps.get('pay0')).toContain('H264')
-    expect(caps.get('pay1')).toContain('JPEG')
-    expect(rtpOf(firstPacket).version).toBe(2)
+    expect(['pay0', 'pay1'].map((name) => caps.get(name)?.encodingName)).toEqual(['H264', 'JPEG'])
+    expect((firstPacket[0] ?? 0) >> 6).toBe(2)
   })
 
   it('runs in real time when its source is not live', async () => {

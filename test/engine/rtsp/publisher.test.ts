@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
+import { MediaPipe } from '../../../engine/ingest/media-pipe.ts'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import type { MountOptions } from '../../../engine/mount/mount-point.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
@@ -165,7 +166,8 @@ describe('a mount', () => {
     const relay = startMedia([h264Media()])
     stream.begin()
     stream.setCaps(videoCaps('H264'))
-    relay.child.media[0]?.on('data', (chunk: Buffer) => stream.ingest(Buffer.from(chunk)))
+    const pipe = new MediaPipe(stream)
+    relay.child.media[0]?.on('data', (chunk: Buffer) => pipe.ingest(chunk))
     expect((await described).status).toBe(200)
     await relay.stop()
   })

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
+import { GdpReader } from '../../../engine/gst/gdp.ts'
 import type { RtpCaps } from '../../../engine/rtp/caps.ts'
-import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
 import { decodeToJpeg } from '../../../engine/screenshots/decode/decode-to-jpeg.ts'
 import { KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
@@ -40,9 +40,9 @@ const streamOf = async (branch: string, units: number): Promise<RtpStream> => {
   return stream
 }
 
-const packetsOf = (rfc4571: Buffer): readonly Buffer[] => {
+const packetsOf = (gdp: Buffer): readonly Buffer[] => {
   const packets: Buffer[] = []
-  new Rfc4571Reader().push(rfc4571, (packet) => packets.push(packet))
+  new GdpReader(65_535, { onBuffer: ({ payload }) => packets.push(payload) }).push(gdp)
   return packets
 }
 
@@ -104,7 +104,7 @@ describe('a screenshot of a stream', () => {
     ])
     const rtp = execFileSync(
       'gst-launch-1.0',
-      '-q fdsrc fd=0 ! h264parse ! rtph264pay config-interval=-1 ! rtpstreampay ! fdsink fd=1'.split(' '),
+      '-q fdsrc fd=0 ! h264parse ! rtph264pay config-interval=-1 ! gdppay ! fdsink fd=1'.split(' '),
       { input: frames },
     )
     const caps: RtpCaps = { media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
+import { GdpReader } from '../../../engine/gst/gdp.ts'
 import { DecoderKeeper, KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
 import { toDecoder } from '../../../engine/screenshots/decode/decoder-line.ts'
 import { KeptDecoder } from '../../../engine/screenshots/decode/kept-decoder.ts'
@@ -26,9 +26,10 @@ const CODECS: Readonly<Record<string, Coding>> = {
 
 /** The packets of a key frame of one color. */
 const keyFrameOf = (encoder: string, pattern: 'white' | 'red', size = '320,height=240') => {
-  const line = `-q videotestsrc num-buffers=1 pattern=${pattern} ! video/x-raw,format=I420,width=${size},framerate=30/1 ! ${encoder} ! rtpstreampay ! fdsink fd=1`
+  const line = `-q videotestsrc num-buffers=1 pattern=${pattern} ! video/x-raw,format=I420,width=${size},framerate=30/1 ! ${encoder} ! gdppay ! fdsink fd=1`
   const packets: Buffer[] = []
-  new Rfc4571Reader().push(execFileSync('gst-launch-1.0', line.split(' ')), (packet) => packets.push(packet))
+  const reader = new GdpReader(65_535, { onBuffer: ({ payload }) => packets.push(payload) })
+  reader.push(execFileSync('gst-launch-1.0', line.split(' ')))
   return { packets: () => packets }
 }
 

@@ -91,7 +91,7 @@ describe('MPEG-TS sources', () => {
       onTestFinished(send(`${TS.H264} ! srtsink uri=srt://127.0.0.1:${port}?mode=caller passphrase=correcthorse`))
     }
     const [{ caps }] = await Promise.all([play(launch), call()])
-    expect(caps.get('pay0')).toContain('H264')
+    expect(caps.get('pay0')?.encodingName).toBe('H264')
   })
 
   it('over SRT is unreachable when nothing answers', async () => {
@@ -182,7 +182,7 @@ describe('files and HTTP', () => {
     ['a.mkv', 'H265'],
   ])('a file passes through: %s', async (name, codec) => {
     const uri = `file://${encodeURI(join(folder, name))}`
-    expect((await play(await plan(uri))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
+    expect((await play(await plan(uri))).caps.get('pay0')?.encodingName).toBe(codec)
   })
 
   it.each([

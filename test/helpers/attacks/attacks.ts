@@ -51,7 +51,7 @@ const READS: readonly Attack[] = [
   attack(
     'playbin with another source',
     'playbin',
-    ({ video }) => `playbin uri=file://${video} video-sink="x264enc ! rtph264pay ! rtpstreampay ! fdsink fd=3"`,
+    ({ video }) => `playbin uri=file://${video} video-sink="x264enc ! rtph264pay ! gdppay ! fdsink fd=3"`,
   ),
   attack(
     'subtitles of playbin',

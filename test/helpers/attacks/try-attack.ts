@@ -25,7 +25,7 @@ export const tryAttack = async (
 ): Promise<readonly string[]> => {
   const description = attack.description(targets)
   const named = description.includes('name=pay0')
-  const line = named ? `${description} pay0. ! rtpstreampay ! fdsink fd=3 async=false` : description
+  const line = named ? `${description} pay0. ! gdppay ! fdsink fd=3 async=false` : description
   const child = startChild('gst-launch-1.0', ['--', ...toArguments([line])], {
     mediaPipes: 1,
     reach: reach ?? advancedReach(description, undefined),

@@ -4,8 +4,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { Fault } from '../../../engine/faults/fault.ts'
 import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { startChild } from '../../../engine/gst/child.ts'
+import { MediaPipe } from '../../../engine/ingest/media-pipe.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
+import type { RtpCaps } from '../../../engine/rtp/caps.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 
@@ -58,71 +60,44 @@ export const launchOf = (planned: Plan): Launch => {
 }
 
 interface Played {
-  /** Caps by payloader, as printed by the child. */
-  readonly caps: ReadonlyMap<string, string>
+  /** Caps by payloader. */
+  readonly caps: ReadonlyMap<string, RtpCaps>
+  /** Of the first stream. */
   readonly firstPacket: Buffer
 }
 
-/** After the first bytes; printed lines come before them or at once. */
-const PRINT_TIMEOUT_MS = 2000
-const STARTS = 3
-
-/**
- * Runs a launch line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before.
- * gst-launch-1.0 -v loses one of these lines now and then, when two threads set caps at the same time (the engine reads the packets
- * then; see ../../../engine/rtp/repair/in-band-format.ts): the line is started again.
- */
+/** Runs a launch line until caps and a packet of these payloaders have come; throws the fault when the child ends before. */
 export const play = async (launch: Launch, payloaders: readonly string[] = ['pay0']): Promise<Played> => {
-  for (let left = STARTS - 1; ; left -= 1) {
-    const played = await playOnce(launch, payloaders)
-    if (payloaders.every((name) => played.caps.has(name))) return played
-    if (left === 0) throw new Error(`No caps were printed of ${payloaders.filter((name) => !played.caps.has(name)).join(', ')}`)
-  }
-}
-
-const playOnce = async (launch: Launch, payloaders: readonly string[]): Promise<Played> => {
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
-  const caps = new Map<string, string>()
+  const caps = new Map<string, RtpCaps>()
+  const firsts = new Map<string, Buffer>()
   let stderr = ''
-  let stdout = ''
-  let resolveCaps = (): void => {}
-  const printed = new Promise<void>((resolve) => {
-    resolveCaps = resolve
-  })
+  child.stdout.resume()
   child.stderr.on('data', (chunk) => {
     stderr += chunk
   })
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-    for (const [, name = '', text = ''] of stdout.matchAll(/:(pay\d)\.GstPad:src: caps = (application\/x-rtp, .*)/g)) caps.set(name, text)
-    if (payloaders.every((name) => caps.has(name))) resolveCaps()
-  })
-  const firsts = launch.streams.map(({ payloader }, index) => {
-    const pipe = child.media[index]
-    if (pipe === undefined) throw new Error(`no pipe for ${payloader}`)
-    const first = once(pipe, 'data') as Promise<[Buffer]>
-    pipe.on('data', () => {})
-    return payloaders.includes(payloader) ? first : Promise.resolve([Buffer.alloc(0)] as [Buffer])
-  })
+  const { promise: complete, resolve } = Promise.withResolvers<void>()
+  for (const [at, { payloader }] of launch.streams.entries()) {
+    const pipe = new MediaPipe({
+      setCaps: (found) => caps.set(payloader, found),
+      ingestPacket: (packet) => {
+        if (!firsts.has(payloader)) firsts.set(payloader, packet)
+        if (payloaders.every((name) => caps.has(name) && firsts.has(name))) resolve()
+      },
+    })
+    child.media[at]?.on('data', (chunk: Buffer) => pipe.ingest(chunk))
+  }
   try {
     const ended = child.ended.then((end) => {
       throw classifyEnd(end, stderr.split('\n'))
     })
-    const packets = await Promise.race([Promise.all(firsts), ended])
-    await Promise.race([printed, setTimeout(PRINT_TIMEOUT_MS), ended])
-    return { caps, firstPacket: packets[0]?.[0] ?? Buffer.alloc(0) }
+    await Promise.race([complete, ended])
+    return { caps, firstPacket: firsts.get(launch.streams[0]?.payloader ?? '') ?? Buffer.alloc(0) }
   } finally {
     child.kill('SIGKILL')
     await child.ended
   }
 }
-
-/** RTP version and payload type of the first RFC 4571 packet. */
-export const rtpOf = (packet: Buffer) => ({
-  length: packet.readUInt16BE(0) > 12,
-  version: (packet[2] ?? 0) >> 6,
-  payload: (packet[3] ?? 0) & 0x7f,
-})
 
 export const H264: Encoding = { codec: 'h264', bitrate: 500, width: 320, height: 180, fps: 10, quality: 1 }
 

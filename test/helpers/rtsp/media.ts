@@ -1,5 +1,5 @@
 import { type Child, startChild } from '../../../engine/gst/child.ts'
-import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
+import { MediaPipe } from '../../../engine/ingest/media-pipe.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../engine/rtp/timeline.ts'
 import type { Log } from '../../../lib/ports.ts'
@@ -10,7 +10,7 @@ export const h264Media = (keyEvery = 30, extra = ''): string =>
   `x264enc tune=zerolatency speed-preset=ultrafast key-int-max=${keyEvery} bitrate=600 ! video/x-h264,profile=baseline ! ` +
   `rtph264pay name=pay0 pt=96 config-interval=-1 ${extra}`
 
-const pipeOf = (fd: number) => `rtpstreampay ! fdsink fd=${fd} sync=false async=false`
+const pipeOf = (fd: number) => `gdppay ! fdsink fd=${fd} sync=false async=false`
 
 export interface Media {
   readonly streams: readonly RtpStream[]
@@ -24,19 +24,13 @@ const runChild = (streams: readonly RtpStream[], branches: readonly string[]): C
   const description = branches.map((branch, at) => `${branch} ! ${pipeOf(3 + at)}`).join('  ')
   const args = description.split(/ +/).filter((part) => part !== '')
   for (const stream of streams) stream.begin()
-  const child = startChild('gst-launch-1.0', ['-v', ...args], { mediaPipes: branches.length, reach: {} })
-  let rest = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString()).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      const match = /pay(\d)\.GstPad:src: caps = (.*)$/.exec(line)
-      const caps = match && parseRtpCaps(match[2] ?? '')
-      if (caps) streams[Number(match[1])]?.setCaps(caps)
-    }
-  })
+  const child = startChild('gst-launch-1.0', args, { mediaPipes: branches.length, reach: {} })
+  child.stdout.resume()
   child.stderr.resume()
-  for (const [at, pipe] of child.media.entries()) pipe.on('data', (chunk: Buffer) => streams[at]?.ingest(chunk))
+  for (const [at, stream] of streams.entries()) {
+    const pipe = new MediaPipe(stream)
+    child.media[at]?.on('data', (chunk: Buffer) => pipe.ingest(chunk))
+  }
   return child
 }
 

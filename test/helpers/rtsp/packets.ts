@@ -25,16 +25,6 @@ export const rtpPacket = ({ sequence, timestamp, marker = true, payload = SLICE 
   return packet
 }
 
-/** Packets framed as a child writes them (RFC 4571). */
-export const framedPackets = (...packets: readonly Buffer[]): Buffer =>
-  Buffer.concat(
-    packets.flatMap((packet) => {
-      const length = Buffer.alloc(2)
-      length.writeUInt16BE(packet.length)
-      return [length, packet]
-    }),
-  )
-
 export const H264_CAPS =
   'application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)H264, payload=(int)96, timestamp-offset=(uint)0'
 export const KLV_CAPS =
@@ -56,7 +46,7 @@ export const beginStream = (options: ConstructorParameters<typeof RtpStream>[0] 
   /** One access unit of these payloads, and how long it lasts. */
   const send = (payloads: readonly Buffer[], ticks = 3000): void => {
     for (const [at, payload] of payloads.entries()) {
-      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp, payload, marker: at === payloads.length - 1 })))
+      stream.ingestPacket(rtpPacket({ sequence, timestamp, payload, marker: at === payloads.length - 1 }))
       sequence += 1
     }
     timestamp += ticks

@@ -5,7 +5,7 @@ import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
 import { ServedSound } from '../../../../engine/mount/served-sound.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
-import { beginStream, capsOf, framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, capsOf, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 // Constrained baseline: no picture is reordered.
 const SPS = Buffer.from('Z0LAFdkBQfsBagwMDUoAAAMAAgAAAwB5HixckA==', 'base64')
@@ -53,12 +53,12 @@ const setUp = (soundCaps = AAC) => {
       clock.ms = 1000 + pictures * 40
       if (kind === 's') {
         const payload = Buffer.concat([Buffer.from([0, 16, 0, 4 << 3]), Buffer.from('abcd')])
-        sound.ingest(framedPackets(rtpPacket({ sequence: frames++, timestamp: (pictures - 1) * 1920, payload })))
+        sound.ingestPacket(rtpPacket({ sequence: frames++, timestamp: (pictures - 1) * 1920, payload }))
         continue
       }
       const nals = kind === 'K' ? [SPS, PPS, IDR] : [SLICE]
       for (const [at, payload] of nals.entries())
-        video.ingest(framedPackets(rtpPacket({ sequence: packets++, timestamp: pictures * 3600, payload, marker: at === nals.length - 1 })))
+        video.ingestPacket(rtpPacket({ sequence: packets++, timestamp: pictures * 3600, payload, marker: at === nals.length - 1 }))
       pictures += 1
     }
   }

@@ -8,7 +8,7 @@ import { ServedSound } from '../../../../engine/mount/served-sound.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { pictureTimes } from '../../../helpers/media/transport-stream.ts'
-import { beginStream, framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 /** Main profile, which allows B-frames. */
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
@@ -70,7 +70,7 @@ it.each([
       const earlier = shown.slice(0, at).some((before) => before > place)
       const timestamp = (gop * shown.length + place) * 3600
       const payload = at === 0 ? IDR : earlier ? B_SLICE : SLICE
-      video.ingest(framedPackets(rtpPacket({ sequence: sent.length, timestamp, payload })))
+      video.ingestPacket(rtpPacket({ sequence: sent.length, timestamp, payload }))
       sent.push(timestamp)
     }
   }

@@ -9,14 +9,14 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 /** A child that reads when it is told to. */
 const child = () => {
   const got: string[] = []
-  const reader = new GdpReader(64 * MB)
+  const reader = new GdpReader(64 * MB, { onBuffer: ({ payload, pts }) => got.push(`${payload.subarray(0, 2)}@${pts}`) })
   let take = (): void => {}
   const stdin = new Writable({
     highWaterMark: 1,
     write: (chunk: Buffer, _encoding, done) => {
       take = () => {
         take = () => {}
-        reader.push(chunk, ({ payload, pts }) => got.push(`${payload.subarray(0, 2)}@${pts}`))
+        reader.push(chunk)
         done()
       }
     },

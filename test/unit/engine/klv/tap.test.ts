@@ -28,7 +28,7 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
   })
   const payloader = new KlvPayloader()
   const send = (...units: readonly Uint8Array[]): void => {
-    for (const unit of units) stream.ingest(payloader.packetize(unit, clock.ms * 90))
+    for (const unit of units) for (const packet of payloader.packetize(unit, clock.ms * 90)) stream.ingestPacket(packet)
   }
   const later = (ms: number): void => {
     clock.ms += ms

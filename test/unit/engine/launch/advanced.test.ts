@@ -97,7 +97,7 @@ describe('advancedLaunch', () => {
     const launch = advancedLaunch({ raw_pipeline: raw.replaceAll(' ! ', '  !   ') })
     const joined = launch.args.join(' ')
     expect(launch.args[0]).toBe('--')
-    expect(joined.startsWith(`-- ${raw} pay0. ! rtpstreampay name=vps-framed-pay0 ! fdsink fd=3`)).toBe(true)
+    expect(joined.startsWith(`-- ${raw} pay0. ! clocksync ! gdppay ! fdsink fd=3`)).toBe(true)
     expect(launch.args.every((argument) => !argument.replaceAll(/"[^"]*"/g, '').includes(' '))).toBe(true)
     expect(launch.streams.map(({ payloader, fd }) => [payloader, fd])).toEqual([
       ['pay0', 3],

@@ -3,7 +3,7 @@ import { MountPoint } from '../../../../engine/mount/mount-point.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
-import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
+import { H264_CAPS, IDR, KLV_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
 
 const capsOf = (text: string) => parseRtpCaps(text) ?? expect.fail('no caps')
 
@@ -16,7 +16,7 @@ const setUp = ({ sure = false } = {}) => {
   video.begin()
   video.setCaps(capsOf(H264_CAPS))
   for (const timestamp of [0, 3000])
-    video.ingest(framedPackets(rtpPacket({ sequence: timestamp / 3000, timestamp, payload: Buffer.concat([IDR, Buffer.alloc(9)]) })))
+    video.ingestPacket(rtpPacket({ sequence: timestamp / 3000, timestamp, payload: Buffer.concat([IDR, Buffer.alloc(9)]) }))
   return { mount, klv }
 }
 

@@ -3,7 +3,7 @@ import { Reader } from '../../../../engine/mount/reader.ts'
 import type { Sink } from '../../../../engine/mount/sink.ts'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
-import { beginStream, framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 const PCMU = 'application/x-rtp, media=audio, clock-rate=8000, encoding-name=PCMU, payload=0, timestamp-offset=(uint)0'
 
@@ -36,7 +36,7 @@ const setUp = (timesSound: boolean) => {
       const at = Math.max(0, pictures - (kind === 'o' ? 3 : 1))
       const payload = isSound ? Buffer.alloc(320) : Buffer.concat([kind === 'K' ? IDR : SLICE, Buffer.alloc(50)])
       const packet = rtpPacket({ sequence: isSound ? packets++ : pictures, timestamp: at * (isSound ? 320 : 3600), payload })
-      ;(isSound ? sound : video).ingest(framedPackets(packet))
+      ;(isSound ? sound : video).ingestPacket(packet)
     }
   }
   const kinds = (): string => sent.map(({ track, unit }) => (track === 2 ? 's' : unit.key ? 'K' : 'd')).join('')

@@ -4,7 +4,7 @@ import type { Sink } from '../../../../engine/mount/sink.ts'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import type { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
-import { beginStream, framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 interface Sent {
   readonly track: number
@@ -51,7 +51,7 @@ const setUp = (limits: Partial<typeof LIMITS> = {}, guessed = false) => {
     for (const kind of pattern) {
       const start = kind === 'K' ? IDR : SLICE
       const packet = rtpPacket({ sequence: frame, timestamp: frame * 3000, payload: Buffer.concat([start, Buffer.alloc(payloadBytes)]) })
-      if (kind !== '.') (kind === 'm' ? klv : video).ingest(framedPackets(packet))
+      if (kind !== '.') (kind === 'm' ? klv : video).ingestPacket(packet)
       if (kind === 'm') continue
       frame += 1
       clock.ms += 1000 / 30

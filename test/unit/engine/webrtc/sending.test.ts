@@ -4,7 +4,7 @@ import { parseFeedback } from '../../../../engine/webrtc/feedback.ts'
 import { RtpSink } from '../../../../engine/webrtc/rtp-sink.ts'
 import { unitPackets } from '../../../../engine/webrtc/unit-packets.ts'
 import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
-import { beginStream, framedPackets, H264_CAPS, IDR, rtpPacket } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, rtpPacket } from '../../../helpers/rtsp/packets.ts'
 
 /** RTCP: a generic NACK of the packets from `first` on, by the bits of RFC 4585. */
 const nack = (ssrc: number, first: number, bits = 0): Buffer => {
@@ -26,7 +26,7 @@ const setUp = (delayExtension?: number) => {
   let sequence = 0
   const feed = (bytes: number): void => {
     const payload = Buffer.concat([IDR, Buffer.alloc(bytes - IDR.length, 1)])
-    stream.ingest(framedPackets(rtpPacket({ sequence: sequence++, timestamp: sequence * 3000, payload })))
+    stream.ingestPacket(rtpPacket({ sequence: sequence++, timestamp: sequence * 3000, payload }))
   }
   return { sink, sent, feed }
 }

@@ -7,7 +7,7 @@ import { Session } from '../../../../engine/webrtc/session.ts'
 import { unitPackets } from '../../../../engine/webrtc/unit-packets.ts'
 import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
-import { beginStream, framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 const KLV_CAPS = 'application/x-rtp, media=application, clock-rate=90000, encoding-name=SMPTE336M, payload=97, timestamp-offset=(uint)0'
 const FRAME_MS = 40
@@ -77,10 +77,8 @@ const setUp = (hasData = false) => {
   let frames = 0
   const feed = (bytes: number, withKlv = false): void => {
     const head = frames % 25 === 0 ? IDR : SLICE
-    if (withKlv) klv.ingest(framedPackets(rtpPacket({ sequence: frames, timestamp: frames * 3600, payload: Buffer.from([frames]) })))
-    video.ingest(
-      framedPackets(rtpPacket({ sequence: frames, timestamp: frames * 3600, payload: Buffer.concat([head, Buffer.alloc(bytes, 1)]) })),
-    )
+    if (withKlv) klv.ingestPacket(rtpPacket({ sequence: frames, timestamp: frames * 3600, payload: Buffer.from([frames]) }))
+    video.ingestPacket(rtpPacket({ sequence: frames, timestamp: frames * 3600, payload: Buffer.concat([head, Buffer.alloc(bytes, 1)]) }))
     frames += 1
   }
   return { session, sent, opened, messages, state, counters, feed, channel }
