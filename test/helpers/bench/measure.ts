@@ -119,8 +119,8 @@ const HERE = import.meta.dirname
 /** What serves a stream: the publisher or gst-rtsp-server with a description; an RTSP source that passes through. */
 export type ServerKind = 'publisher' | 'gst-rtsp-server' | 'engine'
 
-/** Starts a server. `description`: for `engine` the address of the source. */
-export const startServer = async (kind: ServerKind, port: number, description: string): Promise<Server> => {
+/** Starts a server. `description`: for `engine` the address of the source. `count`: gst-rtsp-server serves as many, `bench-0` and so on. */
+export const startServer = async (kind: ServerKind, port: number, description: string, count?: number): Promise<Server> => {
   const program =
     kind !== 'gst-rtsp-server'
       ? start(process.execPath, [
@@ -128,7 +128,13 @@ export const startServer = async (kind: ServerKind, port: number, description: s
           join(HERE, kind === 'publisher' ? 'rtsp-server.ts' : 'rtsp-passthrough.ts'),
           ...[String(port), 'bench', description],
         ])
-      : start('/usr/bin/python3', [join(HERE, '../../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
+      : start('/usr/bin/python3', [
+          join(HERE, '../../fixtures/gst-rtsp-server.py'),
+          String(port),
+          'bench',
+          description,
+          ...(count === undefined ? [] : [String(count)]),
+        ])
   await program.until((lines) => lines.some((line) => line.startsWith('ready')))
   return { url: `rtsp://127.0.0.1:${port}/bench`, pids: [program.pid], stop: program.stop }
 }
