@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream'
 import type { Sound } from '../codec/audio/sound-codecs.ts'
 import type { FrameRate } from '../codec/frame-rate.ts'
-import { joinAnnexB, type Nal, nalBytes } from '../codec/nal.ts'
+import { annexB, type Nal, nalBytes } from '../codec/nal.ts'
 import { compress, planCatchUp } from '../mount/catch-up.ts'
 import { frameRateHint } from '../mount/frame-rate-hint.ts'
 import { DecodeClock } from '../mpegts/decode-clock.ts'
 import type { KlvCarriage, Program } from '../mpegts/sections.ts'
 import { type SoundCarriage, soundCarriage } from '../mpegts/sound-packets.ts'
-import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, TsMuxer } from '../mpegts/ts-muxer.ts'
+import { type Chunk, type Counters, type PictureTime, TsMuxer } from '../mpegts/ts-muxer.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { CodedPicture } from './elementary-stream.ts'
@@ -50,7 +50,8 @@ export class TsFormat implements Format, TsChunks {
   readonly #source: FormatSource
   readonly #streams: TsStreams
   readonly #muxing = newMuxing()
-  readonly #chunks = new WeakMap<AccessUnit, Chunk | 'none'>()
+  /** Of each track, the last unit and its packets: units that wait for a slow receiver are kept by its sink. */
+  readonly #newest: ({ readonly unit: AccessUnit; readonly chunk: Chunk | undefined } | undefined)[] = []
   readonly #clock = new DecodeClock()
   /** Times of pictures in a stream with B-frames: those of a cached GOP must fit those of the pictures after it. */
   readonly #times = new WeakMap<AccessUnit, Times>()
@@ -91,10 +92,10 @@ export class TsFormat implements Format, TsChunks {
   }
 
   chunk(track: number, unit: AccessUnit): Chunk | undefined {
-    const known = this.#chunks.get(unit)
-    if (known !== undefined) return known === 'none' ? undefined : known
+    const newest = this.#newest[track]
+    if (newest !== undefined && unit.index <= newest.unit.index) return newest.unit === unit ? newest.chunk : undefined
     const chunk = this.#write(this.#muxing, track, unit, 0)
-    this.#chunks.set(unit, chunk ?? 'none')
+    this.#newest[track] = { unit, chunk }
     return chunk
   }
 
@@ -144,13 +145,15 @@ export class TsFormat implements Format, TsChunks {
     const times = this.#timesOf(unit, picture, shiftMs)
     const mediaMs = unit.mediaMs + shiftMs
     const nals = this.#withFrameRate(delimited(picture), picture)
-    const packets = muxing.muxer.video(joinAnnexB(nals, PES_HEADER_BYTES), { ...times, key: picture.key })
     const klv = this.#klvOf({ mediaMs: unit.mediaMs, pts: times.pts }, muxing, unit.arrivedMs)
-    if (picture.key || mediaMs - muxing.tablesMs >= TABLES_MS) {
-      muxing.tablesMs = mediaMs
-      return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), ...klv, packets])
-    }
-    return klv.length === 0 ? packets : Buffer.concat([...klv, packets])
+    const tables = this.#tablesOf(picture, muxing, mediaMs)
+    return muxing.muxer.video(annexB(nals), { ...times, key: picture.key }, [...tables, ...klv])
+  }
+
+  #tablesOf(picture: CodedPicture, muxing: Muxing, mediaMs: number): readonly Buffer[] {
+    if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return []
+    muxing.tablesMs = mediaMs
+    return [muxing.muxer.tables(this.#programOf(picture))]
   }
 
   #withFrameRate(nals: readonly Nal[], { codec, key }: CodedPicture): readonly Nal[] {

@@ -8,7 +8,7 @@ const IDLE_MS = 10_000
 
 /** The packets of a pipeline. */
 export interface TsChunks {
-  /** The packets of a unit, the same for all; undefined when it has none, or before the key picture after a loss. */
+  /** The packets of the newest unit, the same for all; undefined when it has none, before the key picture after a loss, and for older units. */
   chunk(track: number, unit: AccessUnit): Chunk | undefined
   /** The cached GOP for a client that joins now, its timestamps compressed or its own; undefined for sound before it begins. The caller owns it. */
   gop(compressed: boolean): Map<AccessUnit, Chunk | undefined>
@@ -23,6 +23,8 @@ export class TsSink extends ByteSink {
   readonly #chunks: TsChunks
   /** The chunks of the cached GOP that are still to be sent. */
   #gop = new Map<AccessUnit, Chunk | undefined>()
+  /** Those of units that wait. */
+  readonly #waiting = new WeakMap<AccessUnit, Chunk>()
   /** The next counters; undefined before the first packet. */
   #counters: Counters | undefined
   /** A key picture was sent. */
@@ -40,6 +42,11 @@ export class TsSink extends ByteSink {
     // The shared chunks then follow without a copy.
     this.#counters = last && this.#chunks.counters.map((counter, slot) => (counter - (last.after[slot] ?? 0)) & 15)
     if (last === undefined) this.check(true)
+  }
+
+  waits(track: number, unit: AccessUnit): void {
+    const chunk = this.#gop.has(unit) ? undefined : this.#chunks.chunk(track, unit)
+    if (chunk !== undefined) this.#waiting.set(unit, chunk)
   }
 
   send(track: number, unit: AccessUnit): number {
@@ -63,7 +70,9 @@ export class TsSink extends ByteSink {
 
   #nextChunk(track: number, unit: AccessUnit): Chunk | undefined {
     if (track === 0 && unit.key) this.#gop.clear()
-    return this.#chunks.chunk(track, unit)
+    const waiting = this.#waiting.get(unit)
+    this.#waiting.delete(unit)
+    return waiting ?? this.#chunks.chunk(track, unit)
   }
 
   #sendChunk(chunk: Chunk): number {

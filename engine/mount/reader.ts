@@ -142,7 +142,8 @@ export class Reader {
   /** Sends or queues the next access unit of one of the mount's streams. */
   offer(at: number, unit: AccessUnit): void {
     const track = this.#tracks[at]
-    if (track === undefined || !this.#playing) return
+    // The newest of the cached units is still being handed out when a reader begins at its arrival.
+    if (track === undefined || !this.#playing || unit.index <= track.catchUpIndex) return
     if (track.waitsForKey) {
       if (!unit.key || (this.#follows(track) && this.#tracks[this.#pacemaker]?.waitsForKey === true)) return
       track.waitsForKey = false
@@ -186,6 +187,7 @@ export class Reader {
   }
 
   #enqueue(track: number, unit: AccessUnit, sinceMs: number): void {
+    this.#sink.waits?.(track, unit)
     this.#queue.push({ track, unit, sinceMs })
     this.#queuedBytes += unit.bytes
   }

@@ -25,13 +25,24 @@ export interface PictureTime {
   readonly key: boolean
 }
 
+/** The clock of a picture, 90 kHz, and whether a decoder can start with it. */
+interface Clock {
+  readonly ticks: number
+  readonly key: boolean
+}
+
+interface PacketOptions {
+  /** Packets that come first in the buffer. */
+  readonly before?: readonly Buffer[]
+  readonly clock?: Clock
+}
+
 /** The clock is behind the time of decoding by this, so that a decoder has the whole picture; ticks of 90 kHz. */
 const CLOCK_LEAD = 50 * 90
 const MAX_PES_BYTES = 65_000
 const VIDEO_STREAM_ID = 0xe0
 const PRIVATE_STREAM_ID = 0xbd
 const METADATA_STREAM_ID = 0xfc
-export const PES_HEADER_BYTES = 19
 
 /** Multiplexes pictures, KLV and sound into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, with counters that continue. */
 export class TsMuxer {
@@ -50,14 +61,13 @@ export class TsMuxer {
   /** Program association and program map. */
   tables(program: Program): Buffer {
     const sections = [associationSection(), programSection(program)]
-    return Buffer.concat(sections.map((section, slot) => this.#packets(slot, Buffer.concat([Uint8Array.of(0), section]))))
+    return Buffer.concat(sections.map((section, slot) => this.#packets(slot, [Uint8Array.of(0), section])))
   }
 
-  /** A picture in Annex B, after PES_HEADER_BYTES bytes for the header that this writes. Its packets carry the clock. */
-  video(data: Buffer, { pts, dts, key }: PictureTime): Buffer {
+  /** A picture in Annex B, as pieces that follow one another. Its packets carry the clock, and come after those of `before`. */
+  video(pieces: readonly Uint8Array[], { pts, dts, key }: PictureTime, before: readonly Buffer[] = []): Buffer {
     const header = pesHeader(VIDEO_STREAM_ID, 0, pts, dts)
-    header.copy(data, PES_HEADER_BYTES - header.length)
-    return this.#packets(2, data.subarray(PES_HEADER_BYTES - header.length), { ticks: dts - CLOCK_LEAD, key })
+    return this.#packets(2, [header, ...pieces], { before, clock: { ticks: dts - CLOCK_LEAD, key } })
   }
 
   /** A KLV packet, as private data; one that is too large for a PES packet goes into several. */
@@ -65,7 +75,7 @@ export class TsMuxer {
     const packets: Buffer[] = []
     for (let at = 0; at < data.length; at += MAX_PES_BYTES) {
       const part = data.subarray(at, at + MAX_PES_BYTES)
-      packets.push(this.#packets(KLV_SLOT, Buffer.concat([pesHeader(PRIVATE_STREAM_ID, part.length, pts, pts), part])))
+      packets.push(this.#packets(KLV_SLOT, [pesHeader(PRIVATE_STREAM_ID, part.length, pts, pts), part]))
     }
     return Buffer.concat(packets)
   }
@@ -77,7 +87,7 @@ export class TsMuxer {
       const part = data.subarray(at, at + MAX_PES_BYTES)
       const cell = cellHeader(part.length, { number, first: at === 0, last: at + part.length === data.length })
       const header = pesHeader(METADATA_STREAM_ID, cell.length + part.length, pts, pts)
-      packets.push(this.#packets(KLV_SLOT, Buffer.concat([header, cell, part])))
+      packets.push(this.#packets(KLV_SLOT, [header, cell, part]))
     }
     return Buffer.concat(packets)
   }
@@ -85,22 +95,27 @@ export class TsMuxer {
   /** Frames of sound, packed as their codec requires; none when they are too many for a PES packet. */
   sound(data: Uint8Array, pts: number, streamId: number): Buffer {
     if (data.length > MAX_PES_BYTES) return Buffer.alloc(0)
-    return this.#packets(4, Buffer.concat([pesHeader(streamId, data.length, pts, pts), data]))
+    return this.#packets(4, [pesHeader(streamId, data.length, pts, pts), data])
   }
 
-  #packets(slot: number, data: Buffer, clock?: { readonly ticks: number; readonly key: boolean }): Buffer {
+  /** Packets with these pieces one after the other, in one buffer: the pieces go to its end, and from there into the packets. */
+  #packets(slot: number, pieces: readonly Uint8Array[], { before = [], clock }: PacketOptions = {}): Buffer {
     const clockBytes = clock === undefined ? 0 : CLOCK_BYTES
-    const count = Math.max(1, Math.ceil((data.length + clockBytes) / PAYLOAD_BYTES))
-    const packets = Buffer.allocUnsafeSlow(count * PACKET_BYTES)
-    let taken = 0
+    const size = bytesOf(pieces)
+    const begin = bytesOf(before)
+    const count = Math.max(1, Math.ceil((size + clockBytes) / PAYLOAD_BYTES))
+    const packets = Buffer.allocUnsafeSlow(begin + count * PACKET_BYTES)
+    put(before, packets, 0)
+    let taken = packets.length - size
+    put(pieces, packets, taken)
     for (let number = 0; number < count; number += 1) {
-      const at = number * PACKET_BYTES
+      const at = begin + number * PACKET_BYTES
       const adaptation = number === 0 ? clockBytes : 0
-      const bytes = Math.min(PAYLOAD_BYTES - adaptation, data.length - taken)
+      const bytes = Math.min(PAYLOAD_BYTES - adaptation, packets.length - taken)
       const filled = PAYLOAD_BYTES - bytes
+      packets.copyWithin(at + 4 + filled, taken, taken + bytes)
       this.#writeHeader(packets, at, slot, number === 0, filled > 0)
       if (filled > 0) writeAdaptation(packets, at + 4, filled, number === 0 ? clock : undefined)
-      data.copy(packets, at + 4 + filled, taken, taken + bytes)
       taken += bytes
     }
     return packets
@@ -115,13 +130,18 @@ export class TsMuxer {
   }
 }
 
+const bytesOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
+
+const put = (pieces: readonly Uint8Array[], target: Buffer, at: number): void => {
+  let to = at
+  for (const piece of pieces) {
+    target.set(piece, to)
+    to += piece.length
+  }
+}
+
 /** The adaptation field (section 2.4.3.4): the clock, whether a decoder can start here, and stuffing. */
-const writeAdaptation = (
-  packets: Buffer,
-  at: number,
-  bytes: number,
-  clock: { readonly ticks: number; readonly key: boolean } | undefined,
-): void => {
+const writeAdaptation = (packets: Buffer, at: number, bytes: number, clock: Clock | undefined): void => {
   packets[at] = bytes - 1
   if (bytes === 1) return
   packets[at + 1] = clock === undefined ? 0 : 0x10 | (clock.key ? 0x40 : 0)

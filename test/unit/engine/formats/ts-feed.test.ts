@@ -6,7 +6,9 @@ import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
 import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
 import { ServedSound } from '../../../../engine/mount/served-sound.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { counterGaps } from '../../../helpers/media/transport-stream.ts'
 import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { until } from '../../../helpers/until.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
 const PPS = Buffer.from('68efbc80', 'hex')
@@ -16,10 +18,13 @@ const START_CODE = Buffer.from('000001', 'hex')
 const setUp = () => {
   const { stream: video, send } = beginStream()
   const written: Buffer[] = []
+  /** A receiver that takes nothing until `resume` is called. */
+  const slow = { isHeld: false, resume: () => {} }
   const out = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       written.push(chunk)
-      done()
+      if (!slow.isHeld) done()
+      else slow.resume = done
     },
   })
   const media = new MediaFormats({
@@ -30,11 +35,11 @@ const setUp = () => {
     sound: new ServedSound(new RtpStream(), () => {}),
     soundStream: () => undefined,
   })
-  const feed = () => {
-    const opened = openTsFeed(media, out, { catchUp: true, klv: true, sound: false })
+  const feed = (catchUp: boolean | 'timed' = true) => {
+    const opened = openTsFeed(media, out, { catchUp, klv: true, sound: false })
     onTestFinished(() => opened.close())
   }
-  return { video, send, feed, written }
+  return { video, send, feed, written, slow }
 }
 
 /** Types of the NAL units in a transport stream, whose PES headers have start codes of their own. */
@@ -82,4 +87,35 @@ it('keeps the GOP that it began with no longer than the pipeline does', async ()
   send([SLICE])
   await collectGarbage()
   expect(units.map((unit) => unit.deref() !== undefined)).toEqual([false, false, false, true, true])
+})
+
+it('keeps no packets longer than a receiver that waits needs them, and loses none for it', async () => {
+  const { send, feed, written, slow } = setUp()
+  feed()
+  send([SPS, PPS, IDR])
+  slow.isHeld = true
+  for (let unit = 0; unit < 4; unit += 1) send([SLICE])
+  expect(written).toHaveLength(2)
+  slow.isHeld = false
+  slow.resume()
+  await until(
+    () => written.length,
+    (length) => length === 5,
+  )
+  expect(nalTypes(Buffer.concat(written))).toEqual([9, 7, 8, 5, 9, 1, 9, 1, 9, 1, 9, 1])
+  expect(counterGaps(Buffer.concat(written))).toBe(0)
+  const packets = written.splice(0).map((chunk) => new WeakRef(chunk))
+  await collectGarbage()
+  expect(packets.map((chunk) => chunk.deref() !== undefined)).toEqual([false, false, false, false, true])
+})
+
+it('sends a picture once that is cached while it is handed out', () => {
+  const { video, send, feed, written } = setUp()
+  const unsubscribe = video.onUnit(() => {
+    unsubscribe()
+    feed('timed')
+  })
+  send([SPS, PPS, IDR])
+  send([SLICE])
+  expect(nalTypes(Buffer.concat(written))).toEqual([9, 7, 8, 5, 9, 1])
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { LiveSegments } from '../../../../engine/live/live-segments.ts'
-import { PES_HEADER_BYTES, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const FRAME_TICKS = 3600
@@ -14,7 +14,7 @@ const setUp = (more: Partial<ConstructorParameters<typeof LiveSegments>[0]> = {}
     for (let at = 0; at < pictures; at += 1) {
       const ticks = frame * FRAME_TICKS
       const tables = muxer.tables({ videoType: 0x1b, klv: false, version: 0 } as Parameters<TsMuxer['tables']>[0])
-      const picture = muxer.video(Buffer.alloc(PES_HEADER_BYTES + bytes), { pts: ticks, dts: ticks, key: at === 0 })
+      const picture = muxer.video([Buffer.alloc(bytes)], { pts: ticks, dts: ticks, key: at === 0 })
       segments.push(at % 3 === 0 ? Buffer.concat([tables, picture]) : picture)
       frame += 1
     }

@@ -1,11 +1,14 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { DecodeClock } from '../../../../engine/mpegts/decode-clock.ts'
 import { KlvDemuxer } from '../../../../engine/mpegts/klv-demuxer.ts'
-import { countersAfter, PACKET_BYTES, PES_HEADER_BYTES, renumbered, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { countersAfter, PACKET_BYTES, renumbered, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { packetsOf, pidOfPacket } from '../../../helpers/media/transport-stream.ts'
 import { createRandom } from '../../../helpers/random.ts'
 
 const PROGRAM = { videoType: 0x1b, klv: 'asynchronous', version: 0 } as const
+
+const PES_HEADER_BYTES = 19
 
 const counterOf = (packet: Buffer): number => (packet[3] ?? 0) & 15
 
@@ -18,18 +21,21 @@ const payloadOf = (bytes: Buffer, pid: number): Buffer =>
   )
 
 describe('TsMuxer', () => {
-  it('fits data of every length into packets, and numbers them', () => {
+  it('fits data of every length into packets after those of before, and numbers them', () => {
     const muxer = new TsMuxer()
     const counters = new Map<number, number>()
     for (let bytes = 1; bytes < 600; bytes += 1) {
-      const data = Buffer.alloc(PES_HEADER_BYTES + bytes, bytes)
-      const packets = muxer.video(data, { pts: 1000 + bytes, dts: bytes, key: false })
+      const data = randomBytes(bytes)
+      const pieces = [data.subarray(0, bytes / 3), data.subarray(bytes / 3)]
+      const before = bytes % 2 === 0 ? [] : [muxer.tables(PROGRAM)]
+      const packets = muxer.video(pieces, { pts: 1000 + bytes, dts: bytes, key: false }, before)
+      expect(packets.subarray(0, before[0]?.length ?? 0)).toEqual(before[0] ?? Buffer.alloc(0))
       expect(packets.length % PACKET_BYTES).toBe(0)
       for (const packet of packetsOf(packets)) {
         expect([packet[0], counterOf(packet)]).toEqual([0x47, counters.get(pidOfPacket(packet)) ?? 0])
         counters.set(pidOfPacket(packet), (counterOf(packet) + 1) & 15)
       }
-      expect(payloadOf(packets, 0x100).subarray(PES_HEADER_BYTES)).toEqual(Buffer.alloc(bytes, bytes))
+      expect(payloadOf(packets, 0x100).subarray(PES_HEADER_BYTES)).toEqual(data)
     }
   })
 
