@@ -32,7 +32,11 @@ export class GroundSeen {
     }
   }
 
-  /** What was seen since the last call. */
+  /** What was seen since the last `take`. */
+  get seen(): readonly SecondSeen[] {
+    return this.#seen
+  }
+
   take(): readonly SecondSeen[] {
     const seen = this.#seen
     this.#seen = []

@@ -1,5 +1,5 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parentPort } from 'node:worker_threads'
 import type { Client } from '@libsql/client'
@@ -12,14 +12,15 @@ import {
   oldestSegments,
   pipelinesRecorded,
   removeSegments,
+  type SegmentRow,
   segmentsIn,
   startsIn,
   totalBytes,
 } from '../../db/recordings/segment-rows.ts'
 import { type SpanQuery, spansIn } from '../../db/recordings/span-rows.ts'
-import type { Segment } from '../../lib/segments/segment.ts'
+import type { Segment, WrittenSegment } from '../../lib/segments/segment.ts'
 import { segmentPlace } from '../../lib/segments/segment-name.ts'
-import { mergeSeconds, partsOf, type RecordedSpan } from '../../lib/segments/spans.ts'
+import { mergeSeconds, partsOf, type RecordedSpan, withSegments } from '../../lib/segments/spans.ts'
 
 /** The thread of the index: the driver of libSQL waits for the disk, which must not hold up media. */
 
@@ -68,16 +69,13 @@ const METHODS = {
   },
   remove: (pipelineId: string, startedAt: readonly number[]) => removeSegments(opened(), pipelineId, startedAt),
   forgetSeen: (pipelineId: string, before: number) => forgetSeen(opened(), pipelineId, before),
-  /** Those whose files are there: others were removed by hand, and are forgotten. */
-  segments: async (pipelineId: string, from: number, to: number) => {
-    const rows = await segmentsIn(opened(), pipelineId, from, to)
-    const gone = new Set(rows.filter(({ started_at }) => !existsSync(fileOf(pipelineId, started_at))))
-    if (gone.size === 0) return rows
-    await removeSegments(
-      opened(),
-      pipelineId,
-      [...gone].map(({ started_at }) => started_at),
-    )
+  /** Those whose files are there, as JSON: others were removed by hand, and are forgotten. */
+  segments: async (pipelineId: string, from: number, to: number): Promise<string> => {
+    const json = await segmentsIn(opened(), pipelineId, from, to)
+    const starts = (JSON.parse(json) as readonly SegmentRow[]).map(({ started_at }) => started_at)
+    const gone = starts.filter((startedAt) => !existsSync(fileOf(pipelineId, startedAt)))
+    if (gone.length === 0) return json
+    await removeSegments(opened(), pipelineId, gone)
     return segmentsIn(opened(), pipelineId, from, to)
   },
   starts: (pipelineId: string, from: number, to: number) => startsIn(opened(), pipelineId, from, to),
@@ -85,12 +83,14 @@ const METHODS = {
   pipelines: () => pipelinesRecorded(opened()),
   days: (pipelineId: string) => daysRecorded(opened(), pipelineId),
   total: () => totalBytes(opened()),
-  spans: (query: SpanQuery, covers?: Covers) => (covers === undefined ? spansIn(opened(), query) : coveringSpans(query, covers)),
+  /** With the segments that are being written, the oldest first. */
+  spans: async (query: SpanQuery, written: readonly WrittenSegment[], covers?: Covers): Promise<readonly RecordedSpan[]> =>
+    covers === undefined ? withSegments(await spansIn(opened(), query), written, query) : coveringSpans(query, written, covers),
 } as const
 
 const fileOf = (pipelineId: string, startedAt: number): string => {
   const { day, name } = segmentPlace(startedAt)
-  return join(dirname(place.path), pipelineId, day, name)
+  return `${dirname(place.path)}/${pipelineId}/${day}/${name}`
 }
 
 const removeIndex = (path: string): void => {
@@ -98,9 +98,10 @@ const removeIndex = (path: string): void => {
 }
 
 /** The parts of the spans in which a camera saw a place, the newest first. */
-const coveringSpans = async (query: SpanQuery, covers: Covers): Promise<readonly RecordedSpan[]> => {
+const coveringSpans = async (query: SpanQuery, written: readonly WrittenSegment[], covers: Covers): Promise<readonly RecordedSpan[]> => {
   const { pipelineId, from, to, before, limit } = query
-  const seen = await whoSaw(opened(), { ...covers, pipelineId, first: Math.floor(from / 1000), last: Math.floor(to / 1000) })
+  const indexed = await whoSaw(opened(), { ...covers, pipelineId, first: Math.floor(from / 1000), last: Math.floor(to / 1000) })
+  const seen = [...indexed, ...written.flatMap((segment) => seenWhile(segment, covers))]
   const perPipeline = Map.groupBy(seen, ({ pipeline_id }) => pipeline_id)
   const parts: (RecordedSpan & { readonly span: RecordedSpan })[] = []
   for (const [id, seconds] of perPipeline) {
@@ -113,7 +114,12 @@ const coveringSpans = async (query: SpanQuery, covers: Covers): Promise<readonly
       before: Number.MAX_SAFE_INTEGER,
       limit: MAX_SPANS,
     }
-    for (const span of await spansIn(opened(), within)) for (const part of partsOf(span, intervals)) parts.push({ ...span, ...part, span })
+    const spans = withSegments(
+      await spansIn(opened(), within),
+      written.filter(({ pipeline_id }) => pipeline_id === id),
+      within,
+    )
+    for (const span of spans) for (const part of partsOf(span, intervals)) parts.push({ ...span, ...part, span })
   }
   const chosen = parts.filter((part) => part.from < before).toSorted((one, other) => other.from - one.from)
   const last = chosen[limit - 1]?.from
@@ -121,6 +127,11 @@ const coveringSpans = async (query: SpanQuery, covers: Covers): Promise<readonly
     .filter((part) => last === undefined || part.from >= last)
     .map(({ span, ...part }) => ({ ...part, bytes: Math.round((span.bytes * (part.to - part.from)) / Math.max(1, span.to - span.from)) }))
 }
+
+const seenWhile = ({ pipeline_id, seen }: WrittenSegment, { latitude, longitude }: Covers) =>
+  seen
+    .filter(({ south, west, north, east }) => south <= latitude && north >= latitude && west <= longitude && east >= longitude)
+    .map(({ second }) => ({ pipeline_id, first: second, last: second }))
 
 export type IndexMethods = typeof METHODS
 

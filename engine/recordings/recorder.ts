@@ -44,14 +44,20 @@ export class Recorder {
   #fault: RecordingFault | undefined
   #lastError: LastError | null = null
   #reported: { readonly reason: string; readonly atMs: number } | undefined
+  /** When the cached GOP began to arrive, while it is recorded; milliseconds since the epoch. */
+  #cachedAt: number | undefined
+  /** When recording ended, monotonic milliseconds: a GOP of before is recorded already. */
+  #endedMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: RecorderParts) {
     this.#parts = parts
     this.#since = parts.now()
     this.#cutter = new SegmentCutter({
       ...parts,
+      now: () => this.#cachedAt ?? parts.now(),
       run: randomUUID(),
       format: () => formatName(parts.media().elementary.config),
+      seen: () => this.#seen.seen,
       takeSeen: () => this.#seen.take(),
       onFault: (fault) => this.#onFault(fault),
       onWritten: () => this.#onWritten(),
@@ -63,17 +69,20 @@ export class Recorder {
     return { state: this.#state, since, last_error: this.#lastError }
   }
 
-  /** Records from now on, whenever the pipeline plays. CONFLICT with `details.reason` no_pay0 when it has no video. */
+  /** Records from the last key frame on, whenever the pipeline plays. CONFLICT with `details.reason` no_pay0 when it has no video. */
   start(): void {
     const { id, status, store } = this.#parts
     if (!status().publishes) throw noPay0(id)
     if (this.#wanted) return
     this.#wanted = true
-    store.open().catch(() => {})
     this.#lastError = null
     this.#reported = undefined
     this.#move()
-    if (status().playing) this.begin()
+    const begin = (): void => {
+      if (status().playing) this.begin()
+    }
+    // The cached GOP is recorded where the directory can be used by now.
+    store.open().then(begin, begin)
   }
 
   /** Resolves when what came before is on the disk. */
@@ -102,7 +111,11 @@ export class Recorder {
         done()
       },
     })
-    this.#feed = openTsFeed(media, out, { catchUp: false, klv: true, sound: true })
+    const { keyArrivedMs = Number.NEGATIVE_INFINITY } = media.video.gop ?? {}
+    const catchesUp = keyArrivedMs > this.#endedMs
+    this.#cachedAt = catchesUp ? Math.round(now() - (performance.now() - keyArrivedMs)) : undefined
+    this.#feed = openTsFeed(media, out, { catchUp: catchesUp && 'timed', klv: true, sound: true })
+    this.#cachedAt = undefined
     this.#unsubscribe = [
       media.video.onLoss(() => this.#onLoss()),
       klv.onUnit((unit) => {
@@ -129,6 +142,7 @@ export class Recorder {
   async #close(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#unsubscribe = []
+    if (this.#feed !== undefined) this.#endedMs = performance.now()
     this.#feed?.close()
     this.#feed = undefined
     await this.#cutter.finish()

@@ -6,9 +6,9 @@ import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import { pipelineIdSchema } from '../../lib/schema/pipeline.ts'
 import type { EngineSettings } from '../../lib/schema/settings.ts'
-import type { PlayedSegment, Segment } from '../../lib/segments/segment.ts'
+import type { PlayedSegment, Segment, WrittenSegment } from '../../lib/segments/segment.ts'
 import { segmentPlace } from '../../lib/segments/segment-name.ts'
-import { type RecordedSpan, withSegments } from '../../lib/segments/spans.ts'
+import type { RecordedSpan } from '../../lib/segments/spans.ts'
 import { createSlots, type Slots } from '../../lib/slots.ts'
 import { chainFile, readChain } from './chain-log.ts'
 import { takeDirectory } from './directory-lock.ts'
@@ -18,7 +18,7 @@ import { DIRECTORY_IN_USE, NO_ROOM, type RecordingFault, recordingFault } from '
 import { restoreIndex } from './restore-index.ts'
 import { type Removed, Retention } from './retention.ts'
 import { scanSegment } from './scan-segment.ts'
-import { SegmentFile, type WrittenFile } from './segment-file.ts'
+import { DiskBlocks, SegmentFile, type WrittenFile } from './segment-file.ts'
 import { SegmentIndex } from './segment-index.ts'
 import { loadSigningKey, type SigningKey } from './signing-key.ts'
 
@@ -52,10 +52,11 @@ export class Recordings {
   readonly #options: RecordingsOptions
   readonly #retention: Retention
   readonly #disk: Slots
+  readonly #blocks = new DiskBlocks()
   readonly #folders = new Map<string, PipelineFolder>()
   readonly #ticks = new Set<() => void>()
   /** The segments that are not in the index yet. */
-  readonly #unindexed = new Map<SegmentFile, () => PlayedSegment | undefined>()
+  readonly #unindexed = new Map<SegmentFile, () => WrittenSegment | undefined>()
   #ticking: NodeJS.Timeout | undefined
   #key: SigningKey | undefined
   #opening: Promise<void> | undefined
@@ -121,11 +122,11 @@ export class Recordings {
   }
 
   /** A new segment, whose file is made with its first bytes; `played`: what of it is on the disk, undefined before the first byte. */
-  create({ id, ...open }: OpenSegment & { readonly id: string }, played: () => PlayedSegment | undefined): SegmentFile {
+  create({ id, ...open }: OpenSegment & { readonly id: string }, played: () => WrittenSegment | undefined): SegmentFile {
     const folder = this.#folder(id)
     // Where it cannot be written, the segment itself cannot be written either.
     const announced = folder.opened(open).catch(() => {})
-    const file = new SegmentFile(folder.fileOf(open.started_at), this.#disk, announced)
+    const file = new SegmentFile(folder.fileOf(open.started_at), { disk: this.#disk, blocks: this.#blocks, announced })
     this.#unindexed.set(file, played)
     return file
   }
@@ -136,21 +137,21 @@ export class Recordings {
     // Before the index is asked: one that is completed meanwhile is then in both.
     const written = this.#written(id).filter(({ started_at, ended_at }) => started_at <= to && ended_at > from)
     await this.index.flush()
-    const rows: readonly PlayedSegment[] = await this.index.ask('segments', id, from, to)
+    const rows = await this.index.segments(id, from, to)
     const known = new Set(rows.map(({ started_at }) => started_at))
     return [...rows, ...written.filter(({ started_at }) => !known.has(started_at))]
   }
 
-  /** The newest spans of a range, cut to it, the newest first; `covers`: the parts in which a camera saw a place, once their segments are complete. */
-  async spans(query: SpanQuery, covers?: Parameters<IndexMethods['spans']>[1]): Promise<readonly RecordedSpan[]> {
+  /** The newest spans of a range, cut to it, the newest first; `covers`: the parts in which a camera saw a place. */
+  async spans(query: SpanQuery, covers?: Parameters<IndexMethods['spans']>[2]): Promise<readonly RecordedSpan[]> {
     await this.open()
-    const written = covers === undefined ? this.#written(query.pipelineId) : []
+    const written = this.#written(query.pipelineId)
     await this.index.flush()
-    return withSegments(await this.index.ask('spans', query, covers), written, query)
+    return this.index.ask('spans', query, written, covers)
   }
 
   /** What is on the disk of the segments that are not in the index yet, the oldest first. */
-  #written(id?: string): readonly PlayedSegment[] {
+  #written(id?: string): readonly WrittenSegment[] {
     return [...this.#unindexed.values()]
       .map((played) => played())
       .filter((segment) => segment !== undefined)

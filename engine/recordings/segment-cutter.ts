@@ -1,5 +1,5 @@
 import type { Log } from '../../lib/ports.ts'
-import type { PlayedSegment, SecondSeen, Segment } from '../../lib/segments/segment.ts'
+import type { SecondSeen, Segment, WrittenSegment } from '../../lib/segments/segment.ts'
 import { PacketReader, type PictureStart, ticksBetween } from '../mpegts/packet-reader.ts'
 import { DISK_SLOW, type RecordingFault, recordingFault } from './recording-fault.ts'
 import type { Recordings } from './recordings.ts'
@@ -14,7 +14,8 @@ interface CutterParts {
   readonly now: () => number
   /** Codec and size of the video now. */
   readonly format: () => string
-  /** What the sensor has seen since the last call. */
+  /** What the sensor has seen since the last `takeSeen`. */
+  readonly seen: () => readonly SecondSeen[]
   readonly takeSeen: () => readonly SecondSeen[]
   readonly onFault: (fault: RecordingFault) => void
   /** Video is on its way to the disk. */
@@ -176,12 +177,12 @@ export class SegmentCutter {
     })
   }
 
-  #played({ played, startedAt, tracks, format, span, firstDts }: Current): PlayedSegment | undefined {
+  #played({ played, startedAt, tracks, format, span, firstDts }: Current): WrittenSegment | undefined {
     if (played === undefined) return undefined
-    const { id, run } = this.#parts
+    const { id, run, seen } = this.#parts
     const { bytes, endedAt } = played
     const times = { started_at: startedAt, ended_at: endedAt, first_dts: firstDts }
-    return { pipeline_id: id, ...times, bytes, tracks, format, span, run, counts: undefined }
+    return { pipeline_id: id, ...times, bytes, tracks, format, span, run, counts: undefined, seen: seen() }
   }
 
   #fail(fault: RecordingFault): void {

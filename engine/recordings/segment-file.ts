@@ -9,6 +9,11 @@ import { errorCode } from '../screenshots/files/disk-error.ts'
 /** Buffers of one writev(2): Linux takes 1024. */
 const MAX_BUFFERS = 512
 
+/** Bytes of a block: a second of video has several. */
+const BLOCK_BYTES = 64 * 1024
+/** More blocks that are free are left to the garbage collector. */
+const MAX_FREE = 128
+
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 /** What a complete file holds. */
@@ -19,25 +24,56 @@ export interface WrittenFile {
 }
 
 /**
- * A segment that is being written. What is pushed waits until `flush`, which hands all of it to the disk as it is, without a copy. One
- * write runs at a time, so that a slow disk holds up nothing but this file.
+ * Memory in which media wait for the disk, used again and again. Buffers of their own would live long enough to be freed only when V8
+ * looks through its whole heap, which it would then do every second.
+ */
+export class DiskBlocks {
+  readonly #free: Buffer[] = []
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  }
+
+  /** Nothing reads or writes the block any more. */
+  give(block: Buffer): void {
+    if (this.#free.length < MAX_FREE) this.#free.push(block)
+  }
+}
+
+interface SegmentFileParts {
+  readonly disk: Slots
+  readonly blocks: DiskBlocks
+  /** The file is made after it. */
+  readonly announced: Promise<void>
+}
+
+/** A block with what was pushed. */
+interface Filled {
+  readonly block: Buffer
+  bytes: number
+}
+
+/**
+ * A segment that is being written. What is pushed waits in blocks until `flush`, which hands all of them to the disk. One write runs at a
+ * time, so that a slow disk holds up nothing but this file.
  */
 export class SegmentFile {
   readonly #path: string
   readonly #disk: Slots
+  readonly #blocks: DiskBlocks
   readonly #announced: Promise<void>
   readonly #hash: Hash = createHash('sha256')
   #handle: FileHandle | undefined
-  #pending: Buffer[] = []
+  #pending: Filled[] = []
   #pendingBytes = 0
   #writing: Promise<void> | undefined
   #written = 0
   #error: unknown
 
-  /** `announced`: the file is made after it. */
-  constructor(path: string, disk: Slots, announced: Promise<void>) {
+  constructor(path: string, { disk, blocks, announced }: SegmentFileParts) {
     this.#path = path
     this.#disk = disk
+    this.#blocks = blocks
     this.#announced = announced
   }
 
@@ -58,8 +94,14 @@ export class SegmentFile {
 
   push(packets: Buffer): void {
     if (this.#error !== undefined) return
-    this.#pending.push(packets)
     this.#pendingBytes += packets.length
+    for (let at = 0; at < packets.length; ) {
+      const last = this.#pending.at(-1)
+      const filled = last === undefined || last.bytes === BLOCK_BYTES ? this.#nextBlock() : last
+      const taken = packets.copy(filled.block, filled.bytes, at)
+      filled.bytes += taken
+      at += taken
+    }
   }
 
   /** Writes what waits, unless a write is under way. Never rejects. */
@@ -95,6 +137,12 @@ export class SegmentFile {
     this.#pendingBytes = 0
   }
 
+  #nextBlock(): Filled {
+    const filled = { block: this.#blocks.take(), bytes: 0 }
+    this.#pending.push(filled)
+    return filled
+  }
+
   async #write(): Promise<void> {
     const handle = this.#handle ?? (await this.#create())
     this.#handle = handle
@@ -102,12 +150,14 @@ export class SegmentFile {
     if ((await handle.stat()).nlink === 0) throw Object.assign(new Error('the file was removed'), { code: 'ENOENT', errno: -2 })
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, MAX_BUFFERS)
-      await this.#writeAll(handle, batch)
-      for (const packets of batch) {
+      const buffers = batch.map(({ block, bytes }) => block.subarray(0, bytes))
+      await this.#writeAll(handle, buffers)
+      for (const packets of buffers) {
         this.#hash.update(packets)
         this.#written += packets.length
         this.#pendingBytes -= packets.length
       }
+      for (const { block } of batch) this.#blocks.give(block)
     }
   }
 

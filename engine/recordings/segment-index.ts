@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../lib/ports.ts'
-import type { Segment } from '../../lib/segments/segment.ts'
+import type { PlayedSegment, Segment } from '../../lib/segments/segment.ts'
 import type { IndexMethods } from './index-worker.ts'
 
 interface Waiting {
@@ -78,6 +78,12 @@ export class SegmentIndex {
       this.#waiting.set(id, { resolve, reject })
       worker.postMessage({ id, method, args })
     })
+  }
+
+  /** The segments of a pipeline that have something of a range, the oldest first. Rejects with what the thread fails with. */
+  async segments(pipelineId: string, from: number, to: number): Promise<readonly PlayedSegment[]> {
+    // As JSON: to clone that many objects would take the loop of the media several times as long.
+    return JSON.parse(await this.ask('segments', pipelineId, from, to)) as readonly PlayedSegment[]
   }
 
   async close(): Promise<void> {

@@ -11,7 +11,8 @@ const NAME_CHARACTERS = 'YYYYMMDDTHHMMSS.mmmZ.ts'.length
 /** The place of a segment whose first frame arrived at a time, milliseconds since the epoch, of a year of four digits. */
 export const segmentPlace = (startedAt: number): SegmentPlace => {
   const iso = new Date(startedAt).toISOString()
-  return { day: iso.slice(0, 10), name: `${iso.replaceAll('-', '').replaceAll(':', '')}.ts` }
+  const part = (from: number, to: number): string => iso.slice(from, to)
+  return { day: part(0, 10), name: `${part(0, 4)}${part(5, 7)}${part(8, 13)}${part(14, 16)}${part(17, 24)}.ts` }
 }
 
 /** When the first frame of a segment with this name arrived; undefined for a name that no segment has. */

@@ -12,6 +12,11 @@ export interface SecondSeen extends GroundBox {
   readonly second: number
 }
 
+/** What is on the disk of a segment that is being written, and what was seen since it began. */
+export interface WrittenSegment extends PlayedSegment {
+  readonly seen: readonly SecondSeen[]
+}
+
 /** What can be played of a segment; of one that is being written, what is on the disk. */
 export interface PlayedSegment extends Omit<Segment, 'counts' | 'seen'> {
   /** Undefined where packets were not counted up to `bytes`. */

@@ -3,14 +3,16 @@ import type { ByteRange } from '../../../lib/byte-range.ts'
 import { freeBox, fullBox, long, words } from './mp4/boxes.ts'
 import { type MovieHeader, movieHeader } from './mp4/movie-header.ts'
 import { pieceMovie } from './mp4/piece-movie.ts'
-import { TICKS_PER_SECOND } from './mp4/samples.ts'
+import { SampleReader, TICKS_PER_SECOND } from './mp4/samples.ts'
 import type { Piece } from './range-plan.ts'
 import { lengthOf, readRange } from './range-stream.ts'
 
 /** Room for `ftyp` and `moov`, whose size depends on the codecs. */
 const MOVIE_BYTES = 8192
-/** Codecs are found in the beginning of the first piece. */
+/** Codecs are found in the beginning of the first piece, at most so far. */
 const BEGINNING_BYTES = 4 * 1024 * 1024
+/** That of the sound is not known before. */
+const ANY_RATE = 1
 const INDEX_HEAD_BYTES = 40
 const INDEX_ENTRY_BYTES = 12
 /** The index has 16 bits for their number. */
@@ -59,13 +61,26 @@ async function* partsFrom(pieces: readonly Piece[], header: MovieHeader, first: 
 }
 
 const headerOf = async (pieces: readonly Piece[]): Promise<MovieHeader> => {
-  const [first] = pieces
-  const chunks: Buffer[] = []
-  const bytes = first === undefined ? 0 : Math.min(BEGINNING_BYTES, first.end - first.begin)
-  if (first !== undefined) for await (const chunk of readRange([first], { first: 0, last: bytes - 1 })) chunks.push(chunk as Buffer)
-  const header = await movieHeader(Buffer.concat(chunks), durationOf(pieces) / 1000)
+  const header = await movieHeader(await beginningOf(pieces[0]), durationOf(pieces) / 1000)
   if (header === undefined || header.bytes.length > MOVIE_BYTES - 8) throw new Error('the recording has no pictures that MP4 carries')
   return header
+}
+
+/** Up to where each track of a piece has shown what it is. */
+const beginningOf = async (piece: Piece | undefined): Promise<Buffer> => {
+  if (piece === undefined) return Buffer.alloc(0)
+  const chunks: Buffer[] = []
+  const found = { pictures: 0, sound: 0 }
+  const reader = new SampleReader(ANY_RATE, ({ isPicture }) => {
+    found[isPicture ? 'pictures' : 'sound'] += 1
+  })
+  const bytes = Math.min(BEGINNING_BYTES, piece.end - piece.begin)
+  for await (const chunk of readRange([piece], { first: 0, last: bytes - 1 })) {
+    chunks.push(chunk as Buffer)
+    reader.push(chunk as Buffer)
+    if (found.pictures > 0 && (found.sound > 0 || !reader.hasSound)) break
+  }
+  return Buffer.concat(chunks)
 }
 
 const durationOf = (pieces: readonly Piece[]): number => (pieces.at(-1)?.endedAt ?? 0) - (pieces[0]?.startedAt ?? 0)

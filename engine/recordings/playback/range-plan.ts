@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { PlayedSegment } from '../../../lib/segments/segment.ts'
+import type { PlayedSegment, Segment } from '../../../lib/segments/segment.ts'
 import { CLOCK_CYCLE, PacketReader, type PictureStart, ticksBetween } from '../../mpegts/packet-reader.ts'
 import { PACKET_BYTES } from '../../mpegts/ts-muxer.ts'
 
@@ -18,7 +18,7 @@ export interface Piece {
   /** The decoding time of its first picture in the file. */
   readonly firstDts: number
   /** Packets of each PID in the piece, modulo 16; undefined where they were not counted yet. */
-  readonly counts: ReadonlyMap<number, number> | undefined
+  readonly counts: Segment['counts'] | undefined
 }
 
 const TICKS_PER_MS = 90
@@ -46,7 +46,7 @@ export const planRange = async (
       startedAt: row.started_at,
       endedAt: row.ended_at,
       firstDts: row.first_dts,
-      counts: countsOf(row),
+      counts: row.counts,
     }
     const part =
       isFirst || isLast
@@ -66,9 +66,6 @@ const shiftOf = (before: PlayedSegment, shift: number, row: PlayedSegment): numb
   const expected = before.first_dts + shift + (startedAt - before.started_at) * TICKS_PER_MS
   return (((expected - row.first_dts) % CLOCK_CYCLE) + CLOCK_CYCLE) % CLOCK_CYCLE
 }
-
-const countsOf = ({ counts }: PlayedSegment): ReadonlyMap<number, number> | undefined =>
-  counts && new Map(Object.entries(counts).map(([pid, count]) => [Number(pid), count]))
 
 /** From the last key picture at or before `from` to the first picture after `to`. */
 const cutSegment = async (path: string, row: PlayedSegment, from: number, to: number): Promise<Omit<Piece, 'path' | 'shift'>> => {

@@ -20,7 +20,7 @@ async function* bytesOf(pieces: readonly Piece[], { first, last }: ByteRange): A
   for (const piece of pieces) {
     const length = piece.end - piece.begin
     if (begin > last) return
-    if (begin + length <= first) addCounts(counts, piece.counts ?? (await countPackets(piece.path, piece.begin, piece.end)))
+    if (begin + length <= first) addCounts(counts, await countsOf(piece))
     else {
       const skip = Math.max(0, first - begin)
       const from = piece.begin + skip - (skip % PACKET_BYTES)
@@ -61,6 +61,9 @@ async function* part(
   }
 }
 
-const addCounts = (counts: Map<number, number>, more: ReadonlyMap<number, number>): void => {
+const countsOf = async ({ counts, path, begin, end }: Piece): Promise<Iterable<readonly [number, number]>> =>
+  counts === undefined ? countPackets(path, begin, end) : Object.entries(counts).map(([pid, count]) => [Number(pid), count] as const)
+
+const addCounts = (counts: Map<number, number>, more: Iterable<readonly [number, number]>): void => {
   for (const [pid, count] of more) counts.set(pid, ((counts.get(pid) ?? 0) + count) & 15)
 }

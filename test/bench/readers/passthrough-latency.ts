@@ -1,6 +1,6 @@
 /**
  * What a passthrough hop adds: the same access unit at the source and at our output, one process reading both over TCP.
- * passthrough-latency [UNITS]. Units are matched by their payload, and timed at
+ * passthrough-latency [UNITS] [recorded]: while the pipeline is recorded too. Units are matched by their payload, and timed at
  * their last packet.
  */
 
@@ -9,7 +9,8 @@ import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
 import { openReader, type RecordedPacket } from '../../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../../helpers/rtsp/source.ts'
 
-const units = Number(process.argv[2] ?? 300)
+const [count = '300', recorded] = process.argv.slice(2)
+const units = Number(count)
 
 /** The tail of a unit's last packet: after an encoder no two are alike. */
 const fingerprint = ({ data }: RecordedPacket): string => data.subarray(-64).toString('base64')
@@ -17,6 +18,7 @@ const fingerprint = ({ data }: RecordedPacket): string => data.subarray(-64).toS
 const measure = (): Promise<readonly number[]> =>
   withService(async (service) => {
     const output = await createPipeline(service, { id: 'hop', source: { uri: source.url('/h264'), latency_ms: 0 } })
+    if (recorded !== undefined) await service.request('PUT', '/svc/pipeline/hop/recording/start')
     const atSource = new Map<string, number>()
     const found: number[] = []
     const note = (packet: RecordedPacket): void => {

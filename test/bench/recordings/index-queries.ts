@@ -1,9 +1,10 @@
 /**
  * What a large archive answers, of an index that a script makes: segments of 4 s without a gap, but for 20 losses of the source a day, and a
- * footprint each second that moves, in a part of the time. Times of spans, `covers`, the plan and first byte of a range of an hour. index-queries [DAYS = 1] [CAMERAS = 20] [FLYING = 1] [ROUNDS = 30]
+ * footprint each second that moves, in a part of the time. Times of spans, `covers`, the plan and first byte of a range of an hour. index-queries [DAYS = 1] [CAMERAS = 20] [FLYING = 1] [ROUNDS = 30] [FOLDER]: keeps
+ * the index there, and uses it the next time.
  */
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -26,11 +27,14 @@ const EPOCH = 1_577_836_800
 const HOUR = 3_600_000
 const SECTOR = { latitude: 48, longitude: 11, degrees: 1 }
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-index-'))
+const [, , , , , , kept] = process.argv
+const folder = kept ?? mkdtempSync(join(tmpdir(), 'bench-index-'))
+mkdirSync(folder, { recursive: true })
+const isMade = existsSync(join(folder, 'index.db'))
 const clip = join(folder, 'clip.ts')
 const source = 'testsrc2=size=1280x720:rate=25'
 const coding = '-t 4 -c:v libx264 -preset ultrafast -b:v 4M -minrate 4M -maxrate 4M -bufsize 4M -g 100 -pix_fmt yuv420p -f mpegts'
-execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, ...coding.split(' '), clip])
+if (!isMade) execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, ...coding.split(' '), clip])
 const { size } = statSync(clip)
 
 /** One statement a day makes its rows: the tables are those of the product. */
@@ -81,7 +85,7 @@ const timed = async (work: (round: number) => Promise<unknown>): Promise<string>
 const alive = setInterval(() => {}, 60_000)
 try {
   const began = performance.now()
-  await fill()
+  if (!isMade) await fill()
   const megabytes = Math.round(statSync(join(folder, 'index.db')).size / 1e6)
   process.stderr.write(`\rmade in ${Math.round((performance.now() - began) / 1000)} s, ${megabytes} MB\n`)
   const index = new SegmentIndex(folder, silentLog)
@@ -90,7 +94,7 @@ try {
   const playback = new Playback({
     fileOf,
     open: async () => {},
-    segments: (id: string, from: number, to: number) => index.ask('segments', id, from, to),
+    segments: (id: string, from: number, to: number) => index.segments(id, from, to),
   } as unknown as Recordings)
   const END = BEGIN + days * DAY_MS
   const all = { from: BEGIN, to: END, before: Number.MAX_SAFE_INTEGER, limit: 1000 }
@@ -100,18 +104,20 @@ try {
   }))
   let found = 0
   const report: Record<string, string> = {
-    'spans of all cameras': await timed(() => index.ask('spans', all)),
-    'spans of one camera': await timed((round) => index.ask('spans', { ...all, pipelineId: `camera-${round % cameras}` })),
+    'spans of all cameras': await timed(() => index.ask('spans', all, [])),
+    'spans of one camera': await timed((round) => index.ask('spans', { ...all, pipelineId: `camera-${round % cameras}` }, [])),
     'spans of an hour': await timed((round) =>
-      index.ask('spans', { ...all, from: BEGIN + (round * HOUR) / 2, to: BEGIN + (round * HOUR) / 2 + HOUR }),
+      index.ask('spans', { ...all, from: BEGIN + (round * HOUR) / 2, to: BEGIN + (round * HOUR) / 2 + HOUR }, []),
     ),
     'covers, all cameras': await timed(async (round) => {
-      found += (await index.ask('spans', all, places[round])).length
+      found += (await index.ask('spans', all, [], places[round])).length
     }),
-    'covers, one camera': await timed((round) => index.ask('spans', { ...all, pipelineId: `camera-${round % cameras}` }, places[round])),
+    'covers, one camera': await timed((round) =>
+      index.ask('spans', { ...all, pipelineId: `camera-${round % cameras}` }, [], places[round]),
+    ),
   }
   const hour = BEGIN + (days - 1) * DAY_MS + 10 * HOUR
-  linkHour(hour)
+  if (!isMade) linkHour(hour)
   const range = { from: hour + 1500, to: hour + HOUR }
   report['first byte of an hour as MPEG-TS'] = await timed(async () => {
     const { read } = await playback.range('camera-0', range)
@@ -126,5 +132,5 @@ try {
   await index.close()
 } finally {
   clearInterval(alive)
-  rmSync(folder, { recursive: true, force: true })
+  if (kept === undefined) rmSync(folder, { recursive: true, force: true })
 }

@@ -66,6 +66,7 @@ it('records what a pipeline serves, and loses less than a second when the engine
   const service = await startService({ dataDir })
   await service.request('PUT', '/svc/settings', { recordings: { segment_seconds: 1 } })
   await service.request('POST', '/svc/pipeline', { id: 'gate', source: BALL, audio: 'aac', klv_config: { pass_klv: true } })
+  const askedAt = Date.now()
   expect((await service.request('PUT', '/svc/pipeline/gate/recording/start')).status).toBe(200)
   await until(
     () => chainOf(dataDir, 'gate').length,
@@ -119,6 +120,8 @@ it('records what a pipeline serves, and loses less than a second when the engine
   await service.stop()
 
   const segments = segmentsOf(dataDir, 'gate')
+  // The cached GOP is recorded too, with the time of its arrival.
+  expect(segments[0]?.at).toBeLessThan(askedAt)
   const chain = chainOf(dataDir, 'gate')
   expect(chain.map(({ segment, bytes }) => [segment, bytes])).toEqual(segments.map(({ name, bytes }) => [name, bytes]))
   const last = segments.findLast(({ at }) => at < killedAt)

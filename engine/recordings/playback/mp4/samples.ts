@@ -47,6 +47,10 @@ export class SampleReader {
     return this.#tables.tracks.map(({ name }) => name)
   }
 
+  get hasSound(): boolean {
+    return this.names.some((name) => SOUND.has(name))
+  }
+
   /** Whole packets. The bytes are kept until their sample has ended. */
   push(packets: Buffer): void {
     this.#tables.read(packets, () => {})

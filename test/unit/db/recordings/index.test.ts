@@ -8,6 +8,7 @@ import {
   daysRecorded,
   oldestSegments,
   removeSegments,
+  type SegmentRow,
   segmentsIn,
   totalBytes,
 } from '../../../../db/recordings/segment-rows.ts'
@@ -102,11 +103,12 @@ describe('the index of recordings', () => {
   it('finds the segments of a range, and that of a moment', async () => {
     const { client } = await open()
     await addSegments(client, [...series('a', [1, 2, 3]), ...series('a', [7], 7000)])
-    const starts = async (from: number, to: number) => (await segmentsIn(client, 'a', from, to)).map(({ started_at }) => started_at)
+    const found = async (from: number, to: number): Promise<readonly SegmentRow[]> => JSON.parse(await segmentsIn(client, 'a', from, to))
+    const starts = async (from: number, to: number) => (await found(from, to)).map(({ started_at }) => started_at)
     expect(await starts(2500, 7500)).toEqual([2000, 3000, 7000])
     expect(await starts(2500, 2500)).toEqual([2000])
     expect(await starts(5000, 5000)).toEqual([])
-    expect((await segmentsIn(client, 'a', 2000, 2000))[0]).toMatchObject({ counts: { 256: 2 }, tracks: ['h264'] })
+    expect((await found(2000, 2000))[0]).toMatchObject({ counts: { 256: 2 }, tracks: ['h264'] })
   })
 
   it('knows the days of a pipeline', async () => {

@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PacketReader } from '../../../../engine/mpegts/packet-reader.ts'
-import { PES_HEADER_BYTES, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { planRange } from '../../../../engine/recordings/playback/range-plan.ts'
 import { lengthOf, readRange } from '../../../../engine/recordings/playback/range-stream.ts'
 import { parseRange } from '../../../../lib/byte-range.ts'
@@ -23,7 +23,7 @@ const segment = (folder: string, startedAt: number, run: string, dts: number): {
     const key = frame % 12 === 0
     const at = dts + frame * FRAME_MS * TICKS
     if (key) appendFileSync(path, muxer.tables({ videoType: 0x1b, klv: false, version: 0 } as Parameters<TsMuxer['tables']>[0]))
-    appendFileSync(path, muxer.video(Buffer.alloc(PES_HEADER_BYTES + 100 + frame * 40, frame), { pts: at, dts: at, key }))
+    appendFileSync(path, muxer.video([Buffer.alloc(100 + frame * 40, frame)], { pts: at, dts: at, key }))
   }
   const bytes = readRangeBytes(path)
   const reader = new PacketReader()

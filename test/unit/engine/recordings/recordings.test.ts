@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { PES_HEADER_BYTES, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { GroundSeen } from '../../../../engine/recordings/ground-seen.ts'
 import { PipelineFolder } from '../../../../engine/recordings/pipeline-folder.ts'
 import { Playback } from '../../../../engine/recordings/playback/playback.ts'
@@ -53,6 +53,7 @@ const camera = ({ store, clock }: Store, { klv = false } = {}) => {
   const cutter = new SegmentCutter({
     ...{ id: 'gate', run: 'run', store, log: silentLog, now: () => clock.now },
     format: () => state.format,
+    seen: () => seen.seen,
     takeSeen: () => seen.take(),
     onFault: (fault) => faults.push(fault),
     onWritten: () => {},
@@ -65,8 +66,8 @@ const camera = ({ store, clock }: Store, { klv = false } = {}) => {
       const tables = key ? [muxer.tables({ videoType: 0x1b, klv: klv ? 'asynchronous' : false, version: 0 })] : []
       const late = klv ? [muxer.klv(flightPacket(clock.now - lateMs), dts - lateMs * TICKS)] : []
       if (klv) seen.push(flightPacket(clock.now - lateMs), clock.now)
-      const data = Buffer.alloc(PES_HEADER_BYTES + 400 + state.frame, state.frame % 256)
-      cutter.push(Buffer.concat([...tables, ...late, muxer.video(data, { pts: dts, dts, key })]))
+      const data = Buffer.alloc(400 + state.frame, state.frame % 256)
+      cutter.push(Buffer.concat([...tables, ...late, muxer.video([data], { pts: dts, dts, key })]))
       state.frame += 1
       clock.now += 1000 / FPS
     }
@@ -110,6 +111,27 @@ describe('a segment that is being written', () => {
     await finish()
     expect(await kept.spans()).toEqual([[BEGIN, BEGIN + 1500]])
     expect(await pictures(9000)).toBe(15)
+  })
+
+  it('is found by what its camera sees', async () => {
+    const kept = await openStore()
+    const { record, cutter, finish } = camera(kept, { klv: true })
+    // The centre of its circles.
+    const place = { latitude: -27.6, longitude: -48.5 }
+    const sawPlace = async () => (await kept.store.spans({ pipelineId: 'gate', ...ALL }, place)).map(({ from, to }) => [from, to])
+    record(2.8)
+    // The last file still grows.
+    await until(
+      () => {
+        cutter.tick()
+        return sawPlace()
+      },
+      ([span]) => span?.[1] === BEGIN + 2800,
+    )
+    record(1)
+    await finish()
+    expect(await sawPlace()).toEqual([[BEGIN + 1000, BEGIN + 3800]])
+    expect(await kept.store.spans({ pipelineId: 'gate', ...ALL }, { latitude: 0, longitude: 0 })).toEqual([])
   })
 })
 
