@@ -1,29 +1,35 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take long for their size, most of it by waiting. */
+/** Files that take longest, most of it by waiting. */
 const LONGEST = [
   'e2e/documents',
-  'e2e/readers/dashboard-video',
   'e2e/push/receivers',
-  'host/dashboard/pages',
-  'host/life/endings',
-  'host/life/hangs',
-  'host/life/truth',
-  'e2e/pipelines/first-pipeline',
+  'e2e/readers/dashboard-video',
   'host/package/package',
-  'e2e/push/pushes',
-  'host/life/start',
+  'host/life/hangs',
+  'host/dashboard/pages',
+  'engine/ingest/sources',
   'engine/ingest/odd-servers',
-  'host/dashboard/forms',
-  'e2e/triggers/hooks',
+  'e2e/readers/transport-stream',
   'host/life/resources',
-  'e2e/triggers/watched-server',
+  'host/dashboard/forms',
   'e2e/klv/sources',
+  'e2e/push/pushes',
+  'host/life/endings',
+  'host/life/truth',
+  'e2e/readers/sound',
+  'e2e/klv/frames',
+  'e2e/readers/encoded-video',
+  'e2e/readers/screenshots',
 ] as const
 
-const rankOf = ({ moduleId }: TestSpecification): number => {
+/** The first of them, which wait beside the unit and API tests, which compute. */
+const FIRST = 3
+
+const rankOf = ({ moduleId, project }: TestSpecification): number => {
   const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  return rank === -1 ? LONGEST.length : rank
+  if (rank >= 0) return rank < FIRST ? rank : LONGEST.length + rank
+  return ['unit', 'api'].includes(project.name) ? FIRST + ['api', 'unit'].indexOf(project.name) : 2 * LONGEST.length
 }
 
 /**
