@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { createCredentialRepository } from '../../../db/credential.ts'
-import { type Database, openDatabase } from '../../../db/open.ts'
+import type { Database } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
@@ -19,6 +19,7 @@ import { START } from '../fakes/pipeline-record.ts'
 import { createFakeRecordings, type FakeRecordings } from '../fakes/recordings.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
+import { openEmptyDatabase } from './empty-database.ts'
 import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
 
 export interface LoggedLine {
@@ -67,7 +68,7 @@ let answerCheck: AnswerCheck | undefined
 
 export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<HostPorts> = {}): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
-  const database = await (host.openDatabase?.() ?? openDatabase({ url: `file:${join(folder, 'service.db')}` }))
+  const database = await (host.openDatabase?.() ?? openEmptyDatabase(join(folder, 'service.db')))
   const alone = host.openDatabase === undefined
   const engine = createFakeEngine()
   const screenshots = createFakeScreenshots(engine)
