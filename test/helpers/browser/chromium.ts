@@ -3,7 +3,16 @@ import { type Browser, chromium } from 'playwright-core'
 /** Chromium without the parts of a window, which nobody sees here: pages cost a third less CPU time. */
 const SHELL = '/usr/bin/chromium-headless-shell'
 const WHOLE = '/usr/bin/chromium'
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync']
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-sync',
+  // Sound is played to nobody: the search for a sound server would leave a folder of PulseAudio.
+  '--disable-audio-output',
+]
 /** Pages of the window around a page, which nobody sees: they cost half a second of CPU time for each page that a test opens. */
 const WINDOW = ['InitialWebUI', 'PreloadTopChromeWebUI', 'WebUIToolbar', 'WebUIReloadButton', 'WebUIOmniboxPopup', 'WebUITabStrip']
 /**
