@@ -11,7 +11,7 @@ import { streamStartSchema, videoQuerySchema } from '../lib/schema/primitives.ts
 import { validate } from '../lib/validate.ts'
 import { RECORD_KINDS } from '../lib/video-records.ts'
 import { readTyped } from './http/body.ts'
-import { ifMatchOf } from './http/etag.ts'
+import { ifMatchOf } from './http/conditional-request.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { noContent } from './http/respond.ts'

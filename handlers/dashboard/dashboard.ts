@@ -1,4 +1,4 @@
-import { matchesEtag } from '../http/etag.ts'
+import { matchesEtag } from '../http/conditional-request.ts'
 import { errorResponse, methodNotAllowed, pathNotFound } from '../http/respond.ts'
 import type { FetchHandler } from '../http/route.ts'
 import { securityHeaders } from './security-headers.ts'

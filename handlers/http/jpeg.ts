@@ -1,5 +1,5 @@
 import type { JpegAnswer } from '../../lib/engine/call.ts'
-import { matchesEtag } from './etag.ts'
+import { matchesEtag } from './conditional-request.ts'
 
 /** Header fields of the engine's answer that clients receive. */
 const FORWARDED = ['etag', 'last-modified', 'x-created-at', 'x-age-ms'] as const

@@ -1,4 +1,4 @@
-import { matchesEtag } from '../http/etag.ts'
+import { matchesEtag } from '../http/conditional-request.ts'
 
 /** A static file of a page. */
 export interface Asset {
