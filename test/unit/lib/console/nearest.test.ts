@@ -17,6 +17,6 @@ it.each([
 })
 
 it('asks, and takes the nearest of several', () => {
-  expect(didYouMean('SVC_PROT', ['SVC_HOST', 'SVC_PORT'])).toBe(' Did you mean SVC_PORT?')
+  expect(didYouMean('SVC_PORTS', ['SVC_HOSTS', 'SVC_PORT'])).toBe(' Did you mean SVC_PORT?')
   expect(didYouMean('SVC_OTHER', ['SVC_HOST', 'SVC_PORT'])).toBe('')
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { licensedCodecs, licenseFault, readLicense } from '../../../../lib/license/license.ts'
+import { licensedCodecs, licenseFault, readLicense, requireLicense } from '../../../../lib/license/license.ts'
 import type { LicenseState } from '../../../../lib/schema/license.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 
@@ -57,4 +57,13 @@ it.each([
   const check = vi.fn(async () => ({ launch: '', publishes: false, codecs: ['h264', 'h265'] as const }))
   expect(await licensedCodecs(state, { check }, config)).toEqual(codecs)
   expect(check).toHaveBeenCalledTimes(checks)
+})
+
+it.each([
+  [1, '1 running pipeline.'],
+  [2, '2 running pipelines.'],
+])('a license for %i is refused with the number', (max_streams, text) => {
+  const state: LicenseState = { status: 'valid', license: { licensee: 'x', codecs: [], max_streams, expires: null } }
+  requireLicense(state, [], max_streams - 1)
+  expect(() => requireLicense(state, [], max_streams)).toThrow(`The license allows ${text}`)
 })
