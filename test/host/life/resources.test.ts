@@ -12,7 +12,7 @@ import { killProcess } from '../../helpers/process/processes.ts'
 import { startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { startRtspSource } from '../../helpers/rtsp/source.ts'
-import { command, createPipeline, untilPhase } from '../../helpers/service/pipelines.ts'
+import { changeSettings, command, createPipeline, untilPhase } from '../../helpers/service/pipelines.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
@@ -181,6 +181,7 @@ it('cameras whose name server hangs do not delay other cameras', async () => {
   writeFileSync(hosts, `${readFileSync('/etc/hosts', 'utf8')}\n127.0.0.1 known.camera.test\n`)
   const mounts = 'mount --bind "$0" /etc/resolv.conf; mount --bind "$1" /etc/hosts; shift; exec "$@"'
   const service = await startService({ prefix: ['unshare', '--mount', 'sh', '-ec', mounts, resolver, hosts] })
+  await changeSettings(service, { start_timeout_seconds: 5 })
   const create = (id: string, uri: string) => service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: { uri } })
   const away = Array.from({ length: 6 }, (_, n) => create(`away-${n}`, `rtsp://camera-${n}.example.test/x`))
   // As many as two look-ups ask for: each asks for an IPv4 and an IPv6 address.
