@@ -53,6 +53,9 @@ export interface DashboardPage {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** Below the time that a test has; a page took more than the default of 30 s on a host where five files and others ran at once. */
+const PATIENCE_MS = 50_000
+
 /** Chromium logs every answer from 400 on as an error; those are part of how the page works. */
 const ANSWER = /^Failed to load resource: the server responded with a status of (400|406|409|503|504)/
 
@@ -61,6 +64,7 @@ const openPage = async (
   { at, width = 1280, height = 900, dark = false, before }: OpenOptions,
 ): Promise<DashboardPage> => {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   onTestFinished(() => context.close())
   if (before !== undefined) await page.addInitScript(before)
