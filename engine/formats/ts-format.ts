@@ -79,6 +79,11 @@ export class TsFormat implements Format, TsChunks {
     }
     // The picture of the newest packet may still come.
     for (const unit of klv?.gop?.units ?? []) this.#muxing.klv.ptsOf(unit)
+    // A receiver gets what is cached on its own, or not at all.
+    for (const [track, stream] of [video, klv, sound].entries()) {
+      const unit = stream?.gop?.units.at(-1)
+      if (unit !== undefined) this.#newest[track] = { unit, chunk: undefined }
+    }
     // Every unit, also one that no receiver takes: the counters must be the same for all.
     this.#unsubscribe = [video, klv, sound].flatMap((stream, at) => stream?.onUnit((unit) => void this.chunk(at, unit)) ?? [])
   }

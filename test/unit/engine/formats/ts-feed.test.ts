@@ -6,8 +6,10 @@ import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
 import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
 import { ServedSound } from '../../../../engine/mount/served-sound.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { counterGaps } from '../../../helpers/media/transport-stream.ts'
-import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { Timeline } from '../../../../engine/rtp/timeline.ts'
+import { flightPacket } from '../../../../lib/st0601/synthetic-flight.ts'
+import { counterGaps, klvOf } from '../../../helpers/media/transport-stream.ts'
+import { beginStream, capsOf, H264_CAPS, IDR, KLV_CAPS, SLICE } from '../../../helpers/rtsp/packets.ts'
 import { until } from '../../../helpers/until.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
@@ -16,7 +18,10 @@ const START_CODE = Buffer.from('000001', 'hex')
 
 /** A stream of access units, and what a feed of it writes. */
 const setUp = () => {
-  const { stream: video, send } = beginStream()
+  const clock = { nowMs: 1000 }
+  const options = { now: () => clock.nowMs, timeline: new Timeline(clock.nowMs) }
+  const { stream: video, send } = beginStream(options)
+  const { stream: klv, send: sendKlv } = beginStream(options, KLV_CAPS)
   const written: Buffer[] = []
   /** A receiver that takes nothing until `resume` is called. */
   const slow = { isHeld: false, resume: () => {} }
@@ -29,8 +34,8 @@ const setUp = () => {
   })
   const media = new MediaFormats({
     video,
-    klv: () => undefined,
-    klvCarriage: () => false,
+    klv: () => klv,
+    klvCarriage: () => 'synchronous',
     klvOfSource: new RtpStream(),
     sound: new ServedSound(new RtpStream(), () => {}),
     soundStream: () => undefined,
@@ -39,7 +44,7 @@ const setUp = () => {
     const opened = openTsFeed(media, out, { catchUp, klv: true, sound: false })
     onTestFinished(() => opened.close())
   }
-  return { video, send, feed, written, slow }
+  return { clock, video, send, sendKlv, feed, written, slow }
 }
 
 /** Types of the NAL units in a transport stream, whose PES headers have start codes of their own. */
@@ -118,4 +123,20 @@ it('sends a picture once that is cached while it is handed out', () => {
   send([SPS, PPS, IDR])
   send([SLICE])
   expect(nalTypes(Buffer.concat(written))).toEqual([9, 7, 8, 5, 9, 1])
+})
+
+it('sends KLV once that came before its picture, and before the receiver', () => {
+  const { clock, send, sendKlv, feed, written } = setUp()
+  for (const nals of [[SPS, PPS, IDR], [SLICE]]) {
+    send(nals)
+    clock.nowMs += 100
+  }
+  sendKlv([Buffer.from(flightPacket(0))])
+  feed('timed')
+  expect(klvOf(Buffer.concat(written))).toHaveLength(0)
+  for (let picture = 0; picture < 5; picture += 1) {
+    send([SLICE])
+    clock.nowMs += 100
+  }
+  expect(klvOf(Buffer.concat(written))).toHaveLength(1)
 })
