@@ -9,11 +9,13 @@ import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { flightPacket } from '../../../../lib/st0601/synthetic-flight.ts'
 import { counterGaps, klvOf } from '../../../helpers/media/transport-stream.ts'
-import { beginStream, capsOf, H264_CAPS, IDR, KLV_CAPS, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 import { until } from '../../../helpers/until.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
 const PPS = Buffer.from('68efbc80', 'hex')
+/** Its times are those of its arrival. */
+const KLV_CAPS = 'application/x-rtp, media=(string)application, clock-rate=(int)90000, encoding-name=(string)SMPTE336M, payload=(int)97'
 const START_CODE = Buffer.from('000001', 'hex')
 
 /** A stream of access units, and what a feed of it writes. */
