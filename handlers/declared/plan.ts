@@ -3,7 +3,7 @@ import { isAtRest } from '../../lib/schema/pipeline.ts'
 import type { PartialSettings } from '../../lib/schema/settings.ts'
 import { mergePartial } from '../../lib/settings/merge.ts'
 import { ApiError, type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
-import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
+import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
 import { DeclarationError } from './declaration-error.ts'
 import { mapConcurrent } from './map-concurrent.ts'
@@ -12,6 +12,7 @@ import { mapConcurrent } from './map-concurrent.ts'
 export interface Step {
   readonly id: string
   readonly kind: 'create' | 'change' | 'delete' | 'play' | 'stop'
+  /** Of a stored configuration that is replaced. */
   readonly changes: readonly Change[]
   /** undefined when it is deleted. */
   readonly declared?: DeclaredPipeline
@@ -131,7 +132,7 @@ const stepOf = async (
       id,
       kind: 'create',
       declared,
-      changes: newFields(config),
+      changes: [],
       body: bodyOf(config),
       locateOnly: false,
       isRunning: false,
@@ -154,10 +155,6 @@ const stepOf = async (
       ? { ...common, kind: 'stop', locateOnly: false }
       : undefined
 }
-
-/** The fields of a new pipeline, without defaults. */
-const newFields = (config: Configured): readonly Change[] =>
-  changesBetween({}, withoutDefaults(config)).filter(({ field }) => field !== 'id')
 
 const bodyOf = (config: Configured): PipelineRequest => config as unknown as PipelineRequest
 

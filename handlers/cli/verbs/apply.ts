@@ -1,6 +1,6 @@
 import { printable, printableJson } from '../../../lib/log/printable.ts'
 import { type Applied, applyPlan, type StepFailure } from '../../declared/apply.ts'
-import { type Change, masked } from '../../declared/configured.ts'
+import { type Change, changesBetween, masked, withoutDefaults } from '../../declared/configured.ts'
 import { makePlan, type Plan, type Step } from '../../declared/plan.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
@@ -46,9 +46,13 @@ const linesOf = ({ settings, steps }: Plan, { out }: Session): readonly string[]
       ]),
   ...steps.flatMap((step) => [
     `${out.paint[COLORS[step.kind]](SIGNS[step.kind])} ${out.paint.bold(printable(step.id))}${noteOf(step, out)}`,
-    ...step.changes.map((change) => changeLine(change, out, step.kind !== 'create')),
+    ...(step.kind === 'create' ? newFields(step) : step.changes).map((change) => changeLine(change, out, step.kind !== 'create')),
   ]),
 ]
+
+/** The fields of a new pipeline, without defaults. */
+const newFields = ({ declared }: Step): readonly Change[] =>
+  declared === undefined ? [] : changesBetween({}, withoutDefaults(declared.config)).filter(({ field }) => field !== 'id')
 
 const noteOf = ({ kind, isRunning, locateOnly, plays }: Step, { paint }: Session['out']): string => {
   if (kind === 'play' || kind === 'stop') return ` ${paint.dim(`(${kind})`)}`

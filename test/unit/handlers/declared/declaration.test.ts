@@ -69,6 +69,12 @@ describe('a declaration', () => {
     ['broken YAML', 'pipelines:\n  - id: "gate\n', [/^cameras\.yaml:\d+:\d+: /]],
     ['two documents', 'pipelines: []\n---\npipelines: []\n', [/^cameras\.yaml:2:1: A second document begins here; use one document$/]],
     ['a key twice', 'pipelines: []\npipelines: []\n', [/^cameras\.yaml:2:1: .*unique/]],
+    ['a key twice in JSON', '{"pipelines":[],"pipelines":[]}', [/^cameras\.yaml:1:17: .*unique/]],
+    [
+      'JSON with a field that does not exist',
+      JSON.stringify([{ ...GATE, colour: 'red' }], null, 2),
+      [/^cameras\.yaml:8:5: \[0\]\.colour: /],
+    ],
     ['nothing', '', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
   ])('with %s is refused with line and column', (_, text, wanted) => {
     expect(mistakesOf(text)).toEqual(wanted.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line))))
