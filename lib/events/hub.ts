@@ -7,7 +7,7 @@ import { findView, whenUnknown } from '../pipelines/find.ts'
 import { idleView } from '../pipelines/representation.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
-import type { PipelineView } from '../schema/pipeline.ts'
+import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
 import { createEventFeed, type EventFeed } from './feed.ts'
 import type { ApiEvent } from './replay-buffer.ts'
 import { PublishedStatuses } from './statuses.ts'
@@ -180,9 +180,11 @@ class Hub implements EventHub {
 
   async #presentView(record: PipelineRecord): Promise<PipelineView> {
     const { id } = record.config
-    const known = this.#deps.mirror.view(id) ?? idleView(record)
-    // Without subscribers nobody reads the counters, so the engine is not asked.
-    return this.feed.subscriberCount() === 0 ? known : this.#deps.engineAtOnce.view(id).catch(whenUnknown(known))
+    const mirrored = this.#deps.mirror.view(id)
+    const known = mirrored ?? idleView(record)
+    // Counters are asked for where there are any, and somebody reads them.
+    const isCounting = mirrored === undefined || !isAtRest(mirrored)
+    return !isCounting || this.feed.subscriberCount() === 0 ? known : this.#deps.engineAtOnce.view(id).catch(whenUnknown(known))
   }
 }
 

@@ -44,7 +44,7 @@ export const replacePipeline = async (
       await restore(deps, record, { create: false })
       throw error
     }
-    await locateScreenshots(deps, id, change.geolocation)
+    if (change.geolocation !== null || record.geolocation !== null) await locateScreenshots(deps, id, change.geolocation)
     const changed = { ...record, ...change }
     return represent(changed, await findView(deps.engine, changed))
   })

@@ -160,6 +160,15 @@ describe('the events of a pipeline', () => {
     expect(await untilPublished(3)).toEqual(['playing', 'idle', 'starting'])
   })
 
+  it('have the view of the stream while a pipeline is at rest, which the engine is not asked for', async () => {
+    const { hub, mirror, hold, untilPublished } = setUp('a')
+    mirror.begin({ engine: 'first', revision: 0 })
+    mirror.push({ type: 'pipeline', view: view('a', 'idle', 1) })
+    hold(view('a', 'playing', 2))
+    hub.changed('a')
+    expect(await untilPublished(1)).toEqual(['idle'])
+  })
+
   it('have message, cause and reason of errors, with masked credentials', async () => {
     const { world, hub, push, untilPublished } = setUp('a')
     const message = 'rtsp://bob:hunter2@h/ is away'
