@@ -13,6 +13,8 @@ import { type Document, reconcile } from './reconcile.ts'
 const REVERT = { initial_delay_ms: 500, max_delay_seconds: 300 }
 /** After a failure. */
 const RETRY = { initial_delay_ms: 1000, max_delay_seconds: 300 }
+/** A document is kept in its file after this time, with what became of it, milliseconds: one write for each. */
+const KEEP_AFTER_MS = 1000
 /** What changes while a document is applied is reported with its end, unless that takes longer. Milliseconds. */
 const HELD_MS = 1000
 
@@ -44,6 +46,7 @@ export class DesiredState {
   #turn: Promise<unknown>
   #isQueued = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  #keepTimer: ReturnType<typeof setTimeout> | undefined
   #due = Number.POSITIVE_INFINITY
   /** performance.now(); -Infinity while nothing is applied. */
   #applyingSince = Number.NEGATIVE_INFINITY
@@ -98,7 +101,7 @@ export class DesiredState {
       if (stored.revision <= (this.#appliedRevision ?? 0)) this.#appliedRevision = null
       this.#document = stored
       this.#error = null
-      this.#keep()
+      this.#keepSoon()
     }
     this.#retries.reset()
     this.#applySoon(0)
@@ -113,7 +116,7 @@ export class DesiredState {
       isDeleted || this.#appliedRevision === null
         ? null
         : `The store has no document for this host, which keeps what revision ${this.#appliedRevision} declared. Store its document again.`
-    this.#keep()
+    this.#keepSoon()
     void this.#tell()
   }
 
@@ -136,9 +139,11 @@ export class DesiredState {
     this.#applySoon(this.#reverts.next(REVERT))
   }
 
-  /** Settles when nothing is being applied any more. */
+  /** Settles when what holds is kept, and nothing is being applied any more. */
   async ended(): Promise<void> {
     clearTimeout(this.#timer)
+    // What is still being applied counts as not applied.
+    if (this.#keepTimer !== undefined) this.#keep()
     await this.#turn
   }
 
@@ -197,7 +202,7 @@ export class DesiredState {
     this.#applied = document
     if (this.#appliedRevision !== document.revision) {
       this.#appliedRevision = document.revision
-      this.#keep()
+      this.#keepSoon()
     }
   }
 
@@ -206,7 +211,13 @@ export class DesiredState {
     this.#applySoon(this.#retries.next(RETRY))
   }
 
+  #keepSoon(): void {
+    this.#keepTimer ??= setTimeout(() => this.#keep(), KEEP_AFTER_MS)
+  }
+
   #keep(): void {
+    clearTimeout(this.#keepTimer)
+    this.#keepTimer = undefined
     try {
       writeHeld(this.#options.file, { document: this.#document, appliedRevision: this.#appliedRevision })
     } catch (error) {
