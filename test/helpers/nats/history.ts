@@ -1,3 +1,4 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
 import type { Random } from '../random.ts'
 import type { HistoryHost } from './history-host.ts'
 
@@ -32,11 +33,12 @@ const REFUSED = 'refused'
 
 export const documentOf = ({ kind, pipelines, quality }: Wanted): string => {
   const declared = [...pipelines].map(([id, { uri, plays }]) => ({ id, source: { uri }, state: plays ? 'playing' : 'ready' }))
-  const more = kind === 'partial' ? [{ id: REFUSED, source: { uri: 'file:///nothing' } }] : []
+  // First, so that the others come after its failure.
+  const refused = kind === 'partial' ? [{ id: REFUSED, source: { uri: 'file:///nothing' } }] : []
   return JSON.stringify({
     ...(kind === 'create-only' && { manage: kind }),
     ...(quality !== undefined && { settings: { screenshots: { quality } } }),
-    pipelines: kind === 'invalid' ? [{ id: 'a', colour: 'red' }] : [...declared, ...more],
+    pipelines: kind === 'invalid' ? [{ id: 'a', colour: 'red' }] : [...refused, ...declared],
   })
 }
 
@@ -62,7 +64,7 @@ export const LOCALS: Readonly<Record<string, Local>> = {
 export const randomId = (random: Random): string => random.pick(IDS)
 
 /** How a host is, read from itself. */
-interface Present {
+export interface Present {
   readonly pipelines: ReadonlyMap<string, Pipeline & { readonly isLocated: boolean }>
   readonly quality: number
 }
@@ -91,15 +93,38 @@ const differences = ({ pipelines, quality }: Wanted, present: Present): readonly
   return found.sort()
 }
 
-interface Report {
+export interface Report {
+  /** RFC 3339. */
+  readonly at: string
   readonly desired_revision: number | null
   readonly applied_revision: number | null
   readonly error: string | null
   readonly drift: readonly { readonly id: string | null; readonly kind: string }[]
 }
 
+/** What must be there of a host that was so before; undefined where that makes no difference. */
+const keptOf = ({ kind, pipelines }: Wanted, { pipelines: before, quality }: Present): Present | undefined => {
+  if (kind === 'full' || kind === 'partial') return undefined
+  const created = kind === 'create-only' ? [...pipelines].filter(([id]) => !before.has(id)) : []
+  return { pipelines: new Map([...before, ...created.map(([id, one]) => [id, { ...one, isLocated: false }] as const)]), quality }
+}
+
+interface Judged {
+  readonly wanted: Wanted
+  readonly revision: number | null
+  /** How the host was when it got this document; undefined when that is not known. */
+  readonly before: Present | undefined
+}
+
 /** What is not as it must be in the end; undefined when all is. */
-export const faultOf = (wanted: Wanted, revision: number | null, present: Present, report: Report): string | undefined => {
+export const faultOf = ({ wanted, revision, before }: Judged, present: Present, report: Report): string | undefined => {
+  const kept = before === undefined ? undefined : keptOf(wanted, before)
+  if (kept !== undefined && !isDeepStrictEqual(kept, present))
+    return `${wanted.kind} must keep ${inspect(kept)}, and not make it ${inspect(present)}: ${JSON.stringify(report)}`
+  return faultOfReport(wanted, revision, present, report)
+}
+
+const faultOfReport = (wanted: Wanted, revision: number | null, present: Present, report: Report): string | undefined => {
   const { kind } = wanted
   const { desired_revision, applied_revision, error } = report
   const drift = report.drift.map((one) => `${one.id} ${one.kind}`).sort()

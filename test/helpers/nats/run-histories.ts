@@ -1,9 +1,20 @@
 import { jetstream } from '@nats-io/jetstream'
-import { Kvm } from '@nats-io/kv'
+import { type KV, Kvm } from '@nats-io/kv'
 import { createRandom, type Random } from '../random.ts'
 import { realNow, realPause } from './fast-time.ts'
 import { type FleetView, openFleetView } from './fleet.ts'
-import { documentOf, faultOf, LOCALS, NOTHING, presentOf, randomId, randomWanted, type Wanted } from './history.ts'
+import {
+  documentOf,
+  faultOf,
+  LOCALS,
+  NOTHING,
+  type Present,
+  presentOf,
+  type Report,
+  randomId,
+  randomWanted,
+  type Wanted,
+} from './history.ts'
 import { HistoryHost } from './history-host.ts'
 import { type NatsServer, startNatsServer } from './nats-server.ts'
 
@@ -28,6 +39,7 @@ export const runHistories = async ({ histories, seed, hosts, killEvery }: Option
   const fleet = await openFleetView(server.url)
   const random = createRandom(seed)
   const run = new Run(server, fleet)
+  await run.listen()
   let begun = 0
   const members: HistoryHost[] = []
   const work = async (at: number): Promise<void> => {
@@ -53,7 +65,30 @@ interface Story {
   isCut: boolean
   wanted: Wanted
   revision: number | null
+  /** How the host was before this document; undefined when it had not come to rest. */
+  before: Present | undefined
+  /** Nothing has happened since the host was found to be as it must. */
+  isSettled: boolean
+  /** Date.now() of the last document, or of its end: without one, an older report looks the same. */
+  changedAt: number
   readonly steps: string[]
+}
+
+/** The newest report of a host. */
+interface Heard {
+  readonly report: Report | undefined
+  readonly next: PromiseWithResolvers<void>
+}
+
+/** The document is another one from now on. */
+const change = (story: Story, wanted: Wanted, revision: number | null): void => {
+  if (!story.isSettled) story.before = undefined
+  Object.assign(story, { wanted, revision, isSettled: false, changedAt: Date.now() })
+}
+
+/** How the host would be kept is not known any more. */
+const unsettle = (story: Story): void => {
+  Object.assign(story, { before: undefined, isSettled: false })
 }
 
 class Run {
@@ -61,6 +96,8 @@ class Run {
   readonly #server: NatsServer
   readonly #fleet: FleetView
   readonly #stories = new Set<Story>()
+  readonly #heard = new Map<string, Heard>()
+  #bucket: Promise<KV> | undefined
   /** Documents are not stored while the server is away, so that the test knows which are. */
   #changing = new Set<Promise<unknown>>()
   #away: Promise<void> = Promise.resolve()
@@ -70,17 +107,36 @@ class Run {
     this.#fleet = fleet
   }
 
+  /** Hears the reports of all hosts. */
+  async listen(): Promise<void> {
+    this.#fleet.connection.subscribe('$KV.vps-actual.*', {
+      callback: (_, message) => {
+        const report = message.json<Report & { readonly host: string }>()
+        const { next } = this.#heardOf(report.host)
+        this.#heard.set(report.host, { report, next: Promise.withResolvers() })
+        next.resolve()
+      },
+    })
+    await this.#fleet.connection.flush()
+  }
+
+  #heardOf(host: string): Heard {
+    const heard = this.#heard.get(host) ?? { report: undefined, next: Promise.withResolvers<void>() }
+    this.#heard.set(host, heard)
+    return heard
+  }
+
   /** Throws with the seed and the steps. */
   async history(host: HistoryHost, seed: number): Promise<void> {
     const random = createRandom(seed)
-    const story: Story = { wanted: NOTHING, revision: null, steps: [], isCut: false }
+    const story: Story = { wanted: NOTHING, revision: null, before: undefined, isSettled: false, changedAt: 0, steps: [], isCut: false }
     this.#stories.add(story)
     try {
       await host.end()
       await host.forget()
       await this.#store(() => this.#remove(host, story))
       host.begin()
-      for (let left = 3 + random.integer(10); left > 0; left -= 1) await this.#step(host, random, story)
+      for (let left = 3 + random.integer(6); left > 0; left -= 1) await this.#step(host, random, story)
       await this.#judge(host, story)
     } catch (error) {
       throw new Error(`history ${seed} of ${host.name}: ${story.steps.join(', ')}`, { cause: error })
@@ -93,52 +149,63 @@ class Run {
 
   async #step(host: HistoryHost, random: Random, story: Story): Promise<void> {
     const dice = random.integer(100)
-    if (dice < 35) {
+    if (dice < 40) {
+      if (random.chance(0.4)) await this.#settleIfLinked(host, story)
       const wanted = randomWanted(random)
-      story.steps.push(`${wanted.kind} ${documentOf(wanted)}`)
-      await this.#store(() => this.#put(host, wanted, story))
-    } else if (dice < 40) {
-      story.steps.push('remove')
-      await this.#store(() => this.#remove(host, story))
-    } else if (dice < 50) {
+      const isRemoved = dice >= 34
+      story.steps.push(isRemoved ? 'remove' : `${wanted.kind} ${documentOf(wanted)}`)
+      await this.#store(() => (isRemoved ? this.#remove(host, story) : this.#put(host, wanted, story)))
+    } else if (dice < 52) {
       const isCut = random.chance(0.5)
       story.steps.push(isCut ? 'cut' : 'heal')
       story.isCut = isCut
       if (isCut) host.link.block()
       else host.link.heal()
-    } else if (dice < 58) {
+    } else if (dice < 60) {
       story.steps.push('restart')
       await host.end()
       if (random.chance(0.5)) await this.#step(host, random, story)
       if (!host.isRunning) host.begin()
-    } else if (dice < 85) {
-      const name = random.pick(Object.keys(LOCALS))
-      const id = randomId(random)
-      story.steps.push(`${name} ${id}`)
-      // Else most changes come before the last document is applied.
-      if (random.chance(0.5)) await realPause(random.integer(300))
-      if (host.isRunning) await LOCALS[name]?.(host, id, random)
-    } else {
+    } else if (dice < 90) await this.#local(host, random, story)
+    else {
       const ms = random.integer(150)
       story.steps.push(`${ms} ms`)
       await realPause(ms)
     }
   }
 
+  /** A person changes something: while the document holds, so that nothing else brings it back, or at any other moment. */
+  async #local(host: HistoryHost, random: Random, story: Story): Promise<void> {
+    const isSettled = random.chance(0.7) && (await this.#settleIfLinked(host, story))
+    const name = random.pick(Object.keys(LOCALS))
+    const id = randomId(random)
+    story.steps.push(`${isSettled ? 'settled ' : ''}${name} ${id}`)
+    if (!isSettled && random.chance(0.5)) await realPause(random.integer(300))
+    if (!host.isRunning) return
+    const { wanted } = story
+    await LOCALS[name]?.(host, id, random)
+    if (!isSettled) return unsettle(story)
+    story.isSettled = false
+    const present = await presentOf(host)
+    // Else the store was emptied meanwhile.
+    if (story.wanted === wanted) story.before = present
+    await this.#settle(host, story)
+  }
+
   /** The store of KV buckets, which another client may have to create again. */
-  async #desired() {
-    return new Kvm(jetstream(this.#fleet.connection, { timeout: 60_000 })).create('vps-desired')
+  #desired(): Promise<KV> {
+    this.#bucket ??= new Kvm(jetstream(this.#fleet.connection, { timeout: 60_000 })).create('vps-desired')
+    return this.#bucket
   }
 
   async #put(host: HistoryHost, wanted: Wanted, story: Story): Promise<void> {
-    story.revision = await (await this.#desired()).put(host.name, documentOf(wanted))
-    story.wanted = wanted
+    const revision = await (await this.#desired()).put(host.name, documentOf(wanted))
+    change(story, wanted, revision)
   }
 
   async #remove(host: HistoryHost, story: Story): Promise<void> {
     await (await this.#desired()).delete(host.name)
-    story.revision = null
-    story.wanted = NOTHING
+    change(story, { ...NOTHING }, null)
   }
 
   async #store(work: () => Promise<void>): Promise<void> {
@@ -166,10 +233,10 @@ class Run {
       const empty = this.counts.kills % 3 === 0
       if (empty) {
         this.counts.emptied += 1
+        this.#bucket = undefined
         for (const story of this.#stories) {
           story.steps.push('the store is emptied')
-          if (story.revision !== null || story.wanted.kind === 'none')
-            Object.assign(story, { wanted: { ...NOTHING, kind: 'lost' }, revision: null })
+          if (story.revision !== null || story.wanted.kind === 'none') change(story, { ...NOTHING, kind: 'lost' }, null)
         }
       }
       await this.#server.start({ empty })
@@ -192,19 +259,36 @@ class Run {
   /** The host is left alone, with its link: it must come to be as is wanted. */
   async #judge(host: HistoryHost, story: Story): Promise<void> {
     // A link that is made anew brings the document again, which would hide that drift is not noticed.
-    if (story.isCut) host.link.heal()
+    if (story.isCut) {
+      story.isCut = false
+      host.link.heal()
+    }
     if (!host.isRunning) host.begin()
-    const since = Date.now()
-    const end = realNow() + PATIENCE_MS
-    for (;;) {
-      const { wanted, revision } = story
-      const report = await this.#fleet.actual(host.name)
-      const isOld = report === undefined || Date.parse(report.at) <= since
-      const fault = isOld ? 'no new report' : faultOf(wanted, revision, await presentOf(host), report)
+    await this.#settle(host, story)
+  }
+
+  async #settleIfLinked(host: HistoryHost, story: Story): Promise<boolean> {
+    if (story.isCut || !host.isRunning) return false
+    await this.#settle(host, story)
+    return true
+  }
+
+  /** Waits until the host is as is wanted, and says so. */
+  async #settle(host: HistoryHost, story: Story): Promise<void> {
+    for (const end = realNow() + PATIENCE_MS; ; ) {
+      const { wanted } = story
+      const { report, next } = this.#heardOf(host.name)
+      const present = await presentOf(host)
+      const isOld = report === undefined || (story.revision === null && Date.parse(report.at) <= story.changedAt)
+      const fault = isOld ? 'no new report' : faultOf(story, present, report)
       // The store may have been emptied between.
-      if (fault === undefined && story.wanted === wanted) return
+      if (fault === undefined && story.wanted === wanted) {
+        story.before = present
+        story.isSettled = true
+        return
+      }
       if (realNow() > end) throw new Error(fault)
-      await realPause(15)
+      await Promise.race([next.promise, realPause(250)])
     }
   }
 
