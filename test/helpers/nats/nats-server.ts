@@ -21,13 +21,13 @@ export interface NatsServer {
   remove(): Promise<void>
 }
 
-/** Starts nats-server on a free port; `configuration` is added to its file. */
-export const startNatsServer = async (configuration = '', given?: number): Promise<NatsServer> => {
+/** Starts nats-server on a free port; `configuration` is added to its file. On 0.0.0.0, network namespaces reach it too. */
+export const startNatsServer = async (configuration = '', given?: number, address = '127.0.0.1'): Promise<NatsServer> => {
   const port = given ?? (await freePort())
   const folder = mkdtempSync(join(tmpdir(), 'nats-'))
   const file = join(folder, 'server.conf')
   const store = join(folder, 'store')
-  writeFileSync(file, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${store}" }\n${configuration}\n`)
+  writeFileSync(file, `listen: "${address}:${port}"\njetstream { store_dir: "${store}" }\n${configuration}\n`)
   let child: ChildProcess | undefined
   const server: NatsServer = {
     url: `nats://127.0.0.1:${port}`,
