@@ -10,20 +10,26 @@ const SOUND_WEIGHT = 0.25
 const PACKETS_OF_UNIT = 50
 const BYTES_OF_UNIT = 62_500
 
-/** Bounds the load by one source: each access unit costs work for every reader, however small it is. */
+/** Bounds the load by one source: each access unit costs work for every reader, however small it is, and so do caps that change. */
 export class FloodGuard {
   readonly #allowance = new Allowance(UNITS, performance.now())
   readonly #unsubscribe: readonly (() => void)[]
   #exceeded = false
 
   constructor(streams: readonly RtpStream[]) {
-    this.#unsubscribe = streams.map((stream) => {
+    this.#unsubscribe = streams.flatMap((stream) => {
       const least = stream.follows ? SOUND_WEIGHT : 1
-      return stream.onUnit(({ arrivedMs, packetCount, bytes }) => {
-        const weight = Math.max(least, packetCount / PACKETS_OF_UNIT, bytes / BYTES_OF_UNIT)
-        this.#exceeded ||= !this.#allowance.use(weight, arrivedMs)
-      })
+      return [
+        stream.onUnit(({ arrivedMs, packetCount, bytes }) =>
+          this.#use(Math.max(least, packetCount / PACKETS_OF_UNIT, bytes / BYTES_OF_UNIT), arrivedMs),
+        ),
+        stream.onCaps(() => this.#use(1, performance.now())),
+      ]
     })
+  }
+
+  #use(weight: number, nowMs: number): void {
+    this.#exceeded ||= !this.#allowance.use(weight, nowMs)
   }
 
   /** Call after each packet or read. Throws Fault source_flood. */

@@ -2,7 +2,15 @@ import { expect, it } from 'vitest'
 import { aggregatedUnits } from '../../../../engine/codec/aggregation.ts'
 import { FloodGuard } from '../../../../engine/ingest/flood-guard.ts'
 import { TransportFeed } from '../../../../engine/ingest/transport-feed.ts'
-import { beginStream, IDR } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, capsOf, H264_CAPS, IDR } from '../../../helpers/rtsp/packets.ts'
+
+const reasonOf = (guard: FloodGuard): unknown => {
+  try {
+    return guard.check()
+  } catch (error) {
+    return (error as { readonly reason: string }).reason
+  }
+}
 
 it.each([
   ['one packet each passes', 1, undefined],
@@ -11,14 +19,15 @@ it.each([
   const { stream, send } = beginStream()
   const guard = new FloodGuard([stream])
   for (let at = 0; at < 100; at += 1) send(Array.from({ length: packets }, () => IDR))
-  const check = (): unknown => {
-    try {
-      return guard.check()
-    } catch (error) {
-      return (error as { readonly reason: string }).reason
-    }
-  }
-  expect(check()).toBe(reason)
+  expect(reasonOf(guard)).toBe(reason)
+  guard.close()
+})
+
+it('caps that a child sets again and again are a flood', () => {
+  const { stream } = beginStream()
+  const guard = new FloodGuard([stream])
+  for (let at = 0; at < 1000; at += 1) stream.setCaps(capsOf(H264_CAPS))
+  expect(reasonOf(guard)).toBe('source_flood')
   guard.close()
 })
 
