@@ -7,6 +7,8 @@ const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
 const MAX_PACKET_BYTES = 65_535
 /** In the first byte of an RTP packet. */
 const PADDING = 0x20
+/** Room before the packets of a unit of this size, for the sound that is sent with it: some 0.6 kB of AAC for each picture. */
+const [ROOM_BYTES, ROOMY_UNIT_BYTES] = [1024, 8192]
 
 /** The RTP header fields of a unit's packets. */
 interface UnitHeader {
@@ -53,8 +55,11 @@ export class AccessUnit implements UnitFacts {
   readonly packetCount: number
   /** Bytes of RTP. */
   readonly bytes: number
+  /** What is before them is room for the sound of one `framedAfter`. */
   readonly #framed: Buffer
   readonly #starts: readonly number[]
+  #hasRoom: boolean
+  #after: { readonly first: readonly Buffer[]; readonly framed: Buffer; readonly bytes: Buffer } | undefined
   #datagrams: Datagrams | undefined
   #otherChannel: { readonly channel: number; readonly framed: Buffer } | undefined
 
@@ -70,7 +75,9 @@ export class AccessUnit implements UnitFacts {
     this.lastSequence = header.sequences.at(-1) ?? 0
     this.packetCount = packets.length
     this.bytes = totalBytes(packets)
-    this.#framed = Buffer.allocUnsafeSlow(this.bytes + FRAME_HEADER_BYTES * packets.length)
+    this.#hasRoom = this.bytes >= ROOMY_UNIT_BYTES
+    const room = this.#hasRoom ? ROOM_BYTES : 0
+    this.#framed = Buffer.allocUnsafeSlow(room + this.bytes + FRAME_HEADER_BYTES * packets.length).subarray(room)
     const starts: number[] = []
     let offset = 0
     let at = 0
@@ -102,6 +109,27 @@ export class AccessUnit implements UnitFacts {
     const framed = this.#copy(channel)
     this.#otherChannel = { channel, framed }
     return framed
+  }
+
+  /** What `framed` or `retimed` gave, with other frames before it in the same piece of memory, which readers with the same ones share. */
+  framedAfter(first: readonly Buffer[], framed: Buffer): Buffer {
+    const after = this.#after
+    if (after?.framed === framed && after.first.length === first.length && after.first.every((one, at) => one === first[at]))
+      return after.bytes
+    const bytes = this.#inRoom(first, framed) ?? Buffer.concat([...first, framed])
+    this.#after = { first, framed, bytes }
+    return bytes
+  }
+
+  /** New memory for each picture would make V8 mark its whole heap twice as often. The room is used once: it may still be written to a reader. */
+  #inRoom(first: readonly Buffer[], framed: Buffer): Buffer | undefined {
+    const length = totalBytes(first)
+    if (!this.#hasRoom || framed !== this.#framed || length > ROOM_BYTES) return undefined
+    this.#hasRoom = false
+    const bytes = Buffer.from(framed.buffer, framed.byteOffset - length, length + framed.length)
+    let end = 0
+    for (const one of first) end += one.copy(bytes, end)
+    return bytes
   }
 
   /** A copy framed for a channel, with another RTP timestamp in its packets. */
@@ -177,6 +205,7 @@ export class AccessUnit implements UnitFacts {
   release(): void {
     this.#datagrams = undefined
     this.#otherChannel = undefined
+    this.#after = undefined
   }
 }
 

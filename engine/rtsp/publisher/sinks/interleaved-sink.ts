@@ -8,18 +8,6 @@ const [VIDEO, SOUND] = [0, 2] as const
 /** Sound waits no longer than this for the next picture, to be written with it; milliseconds. Each write costs as much as a picture. */
 const MAX_HELD_MS = 40
 
-/** Sound and the picture after it, in one piece of memory for all readers; of the present turn, in which all of them get it. */
-const together = new Map<Buffer, { readonly sound: readonly Buffer[]; readonly bytes: Buffer }>()
-
-const joined = (sound: readonly Buffer[], picture: Buffer): Buffer => {
-  const known = together.get(picture)
-  if (known !== undefined && known.sound.length === sound.length && known.sound.every((one, at) => one === sound[at])) return known.bytes
-  const bytes = Buffer.concat([...sound, picture])
-  if (together.size === 0) queueMicrotask(() => together.clear())
-  together.set(picture, { sound, bytes })
-  return bytes
-}
-
 /** RTP inside the RTSP connection (RFC 2326 section 10.12): one write per access unit at most, so a reader never gets part of one. */
 export class InterleavedSink extends StreamSink {
   /** RTP channel per track; RTCP uses the next one. */
@@ -41,7 +29,7 @@ export class InterleavedSink extends StreamSink {
     if (track === VIDEO) this.#pictureMs = performance.now()
     const held = this.#held
     this.#held = []
-    this.write(held.length === 0 ? framed : joined(held, framed))
+    this.write(held.length === 0 ? framed : unit.framedAfter(held, framed))
     return unit.bytes
   }
 

@@ -26,6 +26,15 @@ it('chunks that are still needed stay as they are when the buffer is full', () =
   expect(new Set(chunks.map(({ buffer }) => buffer)).size).toBeGreaterThan(5)
 })
 
+it('full buffers are used again, a few of them, once nothing of them is needed', () => {
+  const received = new ReceiveBuffer()
+  const fill = (): ReadonlySet<ArrayBufferLike> =>
+    new Set(Array.from({ length: 40 }, (_, at) => receive(received, String(at).padEnd(10_000, '.')).buffer))
+  const before = fill()
+  received.reuse()
+  expect([...fill()].filter((buffer) => before.has(buffer)).length).toBe(5)
+})
+
 it('there is room for a whole read at any time', () => {
   const received = new ReceiveBuffer()
   for (let round = 0; round < 200; round += 1) {
