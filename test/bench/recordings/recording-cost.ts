@@ -40,7 +40,9 @@ const costOf = async (pids: readonly number[]): Promise<Cost> => {
 
 const withEngine = (url: string, isRecorded: boolean): Promise<Cost> =>
   withService(async (service) => {
-    await Promise.all(IDS.map((id) => service.request('POST', '/svc/pipeline?start=background', { id, source: { uri: url, latency_ms: 0 }, audio: 'off' })))
+    await Promise.all(
+      IDS.map((id) => service.request('POST', '/svc/pipeline?start=background', { id, source: { uri: url, latency_ms: 0 }, audio: 'off' })),
+    )
     const states = async (): Promise<readonly string[]> => {
       const { body } = await service.request('GET', '/svc/pipeline')
       return body.map(({ runtime, recording }: Record<string, { phase: string; state: string }>) =>
