@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { clientOf } from '../lib/access/client-of.ts'
+import { clientOf, plainAddress } from '../lib/access/client-of.ts'
 import type { Streams } from '../lib/access/streams.ts'
 import { type Live, MAX_SDP_CHARACTERS, PLAYLIST_CONTENT_TYPE, TS_CONTENT_TYPE, VIDEO_CONTENT_TYPE } from '../lib/engine/protocol.ts'
 import { bytesAnswer, emptyAnswer } from '../lib/openapi/operation.ts'
@@ -7,7 +7,7 @@ import { findRecord, unknownIsNotPlaying } from '../lib/pipelines/find.ts'
 import { openLive } from '../lib/pipelines/live.ts'
 import type { PipelineRepository } from '../lib/repositories/repositories.ts'
 import { MAX_VIDEOS, videosQuerySchema } from '../lib/schema/pipeline.ts'
-import { streamStartSchema, videoQuerySchema } from '../lib/schema/primitives.ts'
+import { offerQuerySchema, streamStartSchema, videoQuerySchema } from '../lib/schema/primitives.ts'
 import { validate } from '../lib/validate.ts'
 import { RECORD_KINDS } from '../lib/video-records.ts'
 import { readTyped } from './http/body.ts'
@@ -178,6 +178,7 @@ const beginRoute = (deps: LiveRouteDeps) =>
     isMedia: true,
     operation: 'beginSession',
     summary: 'Watch a pipeline live by WebRTC (WHEP): send the offer of a player',
+    query: offerQuerySchema,
     description: SESSION,
     status: 201,
     errors: [...JOIN_ERRORS, 'NOT_ACCEPTABLE', 'PAYLOAD_TOO_LARGE', 'NOT_IMPLEMENTED'],
@@ -189,9 +190,12 @@ const beginRoute = (deps: LiveRouteDeps) =>
     },
     handle: async (exchange) => {
       const id = pipelineIdOf(exchange)
+      const { wait } = validate(offerQuerySchema, readQuery(exchange.url, ['wait']), 'query')
       const offer = await readTyped(exchange.request, SDP, MAX_SDP_CHARACTERS)
       await findRecord(deps.pipelines, id)
-      const { session, etag, answer } = await deps.live.openSession(id, { offer }).catch(unknownIsNotPlaying(id))
+      const { session, etag, answer } = await deps.live
+        .openSession(id, { offer, wait, ...playerOf(exchange) })
+        .catch(unknownIsNotPlaying(id))
       return new Response(answer, { status: 201, headers: { ...SESSION_HEADERS, location: locationOf(id, session), etag } })
     },
   })
@@ -218,7 +222,8 @@ const candidatesRoute = (deps: LiveRouteDeps) =>
     answer: emptyAnswer('The candidates are used'),
     handle: async (exchange) => {
       const fragment = await readTyped(exchange.request, FRAGMENT, MAX_SDP_CHARACTERS)
-      await deps.live.addCandidates(pipelineIdOf(exchange), sessionOf(exchange), { fragment, if_match: ifMatchOf(exchange.request) })
+      const body = { fragment, if_match: ifMatchOf(exchange.request), ...playerOf(exchange) }
+      await deps.live.addCandidates(pipelineIdOf(exchange), sessionOf(exchange), body)
       return noContent()
     },
   })
@@ -243,6 +248,10 @@ const endRoute = (deps: LiveRouteDeps) =>
 const SESSION_HEADERS = { 'content-type': SDP, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 const locationOf = (id: string, session: string): string => `/svc/pipeline/${encodeURIComponent(id)}/whep/${session}`
+
+/** Browsers hide their addresses in candidates behind names; they have the address from which their offer comes. */
+const playerOf = ({ context: { clientAddress } }: Exchange): { readonly player_address?: string } =>
+  clientAddress === undefined ? {} : { player_address: plainAddress(clientAddress) }
 
 const sessionOf = ({ params }: Exchange): string => params.session ?? ''
 

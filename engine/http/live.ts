@@ -7,8 +7,10 @@ import { filePart } from './file-part.ts'
 /** Live video over HTTP and by WebRTC. */
 export const liveAnswers = (supervisor: Pick<Supervisor, 'live' | 'hls' | 'sessions'>): Answers<'live'> => ({
   video: (id, { audio, klv }, signal) => supervisor.live(id).open({ format: 'records', sound: audio === '1', klv: klv === '1' }, signal),
-  openSession: (id, { offer }) => supervisor.sessions(id).open(offer),
-  addCandidates: (id, session, { fragment, if_match }) => supervisor.sessions(id).addCandidates(session, fragment, if_match),
+  openSession: (id, { offer, wait, player_address }) =>
+    supervisor.sessions(id).open(offer, { waits: wait === '1', address: player_address }),
+  addCandidates: (id, session, { fragment, if_match, player_address }) =>
+    supervisor.sessions(id).addCandidates(session, { fragment, address: player_address }, if_match),
   closeSession: (id, session) => supervisor.sessions(id).close(session),
   ts: (id, { start }, signal) => supervisor.live(id).open({ format: 'ts', catchUp: start === 'now' }, signal),
   playlist: (id, { client }) => supervisor.hls(id).playlist(client),

@@ -29,15 +29,16 @@ export class LiveAdmission {
   }
 
   /**
-   * Admits a client, which calls `release` when it joins. Waits for the start of a pipeline that is on demand or is being started. Throws
-   * CONFLICT with `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and the error of the start.
+   * Admits a client, which calls `release` when it joins. Waits for the start of a pipeline that is on demand or is being started, unless
+   * it `waits` for nothing. Throws CONFLICT with `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and the
+   * error of the start.
    */
-  async admit(signal: AbortSignal): Promise<Admitted> {
+  async admit(signal: AbortSignal, { waits = true } = {}): Promise<Admitted> {
     const { config, point: find, media } = this.#parts
     const { id, output } = config()
     const point = find()
     if (output === null) throw noPay0(id)
-    if (point === undefined) throw notPlaying(id)
+    if (point === undefined || !(waits || point.ready)) throw notPlaying(id)
     if (this.#isFull(point)) throw readerLimit(id)
     await point.untilReady(signal)
     const { caps } = media.video

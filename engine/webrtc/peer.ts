@@ -48,6 +48,7 @@ export interface Peer {
 
 /** What happens to a peer. Nothing is called after `close`. */
 export interface PeerEvents {
+  /** It takes packets. */
   readonly onConnected: () => void
   /** It is gone, or was never reached. */
   readonly onEnded: () => void
@@ -179,6 +180,10 @@ class LibraryPeer implements Peer {
     this.#track.onMessage((packet) => {
       if (!this.#closed) this.#events.onRtcp(packet)
     })
+    // A moment after the connection: what is sent in between is lost, such as the beginning of the first GOP.
+    this.#track.onOpen(() => {
+      if (!this.#closed) this.#events.onConnected()
+    })
     const gathered = this.#untilGathered()
     this.#connection.setRemoteDescription(descriptionOf(remote), 'offer')
     for (const candidate of remote.candidates) this.addCandidate(candidate)
@@ -208,9 +213,7 @@ class LibraryPeer implements Peer {
   }
 
   #onState(state: string): void {
-    if (this.#closed) return
-    if (state === 'connected') this.#events.onConnected()
-    else if (ENDED.has(state)) this.#events.onEnded()
+    if (!this.#closed && ENDED.has(state)) this.#events.onEnded()
   }
 
   #untilGathered(): Promise<void> {

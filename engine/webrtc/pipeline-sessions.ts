@@ -51,12 +51,12 @@ export class PipelineSessions {
   }
 
   /**
-   * Answers an offer. VALIDATION_ERROR, NOT_ACCEPTABLE with what the offer would need, NOT_IMPLEMENTED without WebRTC,
+   * Answers an offer of a player, from its `address` if that is known. VALIDATION_ERROR, NOT_ACCEPTABLE with what the offer would need, NOT_IMPLEMENTED without WebRTC,
    * SERVICE_UNAVAILABLE session_limit or webrtc_port, and what Admission throws.
    */
-  async open(sdp: string): Promise<OpenedSession> {
+  async open(sdp: string, { waits, address }: { readonly waits: boolean; readonly address: string | undefined }): Promise<OpenedSession> {
     const { webRtc, admission } = this.#parts
-    const offer = parseOffer(sdp)
+    const offer = parseOffer(sdp, address)
     const connect = await webRtc.load()
     const { connected, leave } = webRtc.enter()
     const left = new AbortController()
@@ -65,7 +65,7 @@ export class PipelineSessions {
       leave()
     }
     try {
-      const admitted = await admission.admit(left.signal)
+      const admitted = await admission.admit(left.signal, { waits })
       return await this.#begin(offer, admitted, { connect, connected, end })
     } catch (error) {
       end()
@@ -74,11 +74,15 @@ export class PipelineSessions {
   }
 
   /** Adds candidates that come after the offer. `ifMatch`: as the client sent it. */
-  addCandidates(id: string, fragment: string, ifMatch: string | null): void {
+  addCandidates(
+    id: string,
+    { fragment, address }: { readonly fragment: string; readonly address: string | undefined },
+    ifMatch: string | null,
+  ): void {
     const { session, offer } = this.#find(id)
     if (ifMatch === null) throw conditionMissing()
     if (ifMatch !== '*' && !ifMatch.split(',').some((tag) => tag.trim() === session.etag)) throw conditionFailed()
-    session.addCandidates(fragmentCandidates(fragment, offer.ufrag))
+    session.addCandidates(fragmentCandidates(fragment, offer.ufrag, address))
   }
 
   close(id: string): void {

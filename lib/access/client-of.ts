@@ -1,9 +1,12 @@
 const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 
+/** An IPv4 address that came over IPv6 as such. */
+export const plainAddress = (address: string): string => MAPPED_IPV4.exec(address)?.[1] ?? address
+
 /** What counts as one client: an IPv4 address, or an IPv6 /64, the smallest network that one subscriber gets. */
 export const clientOf = (address: string | undefined): string => {
   if (address === undefined) return 'unknown'
-  const plain = MAPPED_IPV4.exec(address)?.[1] ?? address
+  const plain = plainAddress(address)
   return plain.includes(':') ? `${networkOf(plain)}::/64` : plain
 }
 

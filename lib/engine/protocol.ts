@@ -10,7 +10,7 @@ import {
 import { licenseStateSchema } from '../schema/license.ts'
 import { logLineSchema } from '../schema/log.ts'
 import { pipelineIdSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
-import { streamStartSchema, videoQuerySchema } from '../schema/primitives.ts'
+import { offerQuerySchema, streamStartSchema, videoQuerySchema } from '../schema/primitives.ts'
 import { deletedSchema, screenshotDeleteSchema, snapshotQuerySchema } from '../schema/screenshot.ts'
 import { engineSettingsSchema, MAX_START_TIMEOUT_SECONDS } from '../schema/settings.ts'
 import { recordingsDeletedSchema } from '../segments/queries.ts'
@@ -21,7 +21,7 @@ import * as message from './messages.ts'
  * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
  * misunderstand each other.
  */
-export const ENGINE_PROTOCOL = 11
+export const ENGINE_PROTOCOL = 12
 
 const QUICK_MS = 5000
 const QUICK = { kind: 'json', patienceMs: QUICK_MS, outage: 'repeat' } as const
@@ -67,6 +67,7 @@ const number = v.pipe(v.string(), v.regex(/^-?\d{1,16}$/, 'Use a whole number'),
 const degrees = v.pipe(v.string(), v.maxLength(24), v.transform(Number), v.finite())
 /** As `clientOf` of lib/access names it. */
 const clientName = v.pipe(v.string(), v.maxLength(64))
+const address = v.pipe(v.string(), v.maxLength(64))
 const byteRange = v.pipe(v.string(), v.maxLength(256))
 const moment = v.strictObject({ at: number })
 const recordedRange = v.strictObject({ from: number, to: number, range: v.optional(byteRange) })
@@ -396,7 +397,7 @@ export const PROTOCOL = {
     openSession: {
       method: 'POST',
       path: '/pipelines/:id/sessions',
-      body: v.strictObject({ offer: sdpText }),
+      body: v.strictObject({ offer: sdpText, ...offerQuerySchema.entries, player_address: v.optional(address) }),
       kind: 'json',
       answer: v.object({ session: v.string(), etag: v.string(), answer: v.string() }),
       patienceMs: PLAY_MS,
@@ -406,7 +407,11 @@ export const PROTOCOL = {
     addCandidates: {
       method: 'POST',
       path: '/pipelines/:id/sessions/:session/candidates',
-      body: v.strictObject({ fragment: sdpText, if_match: v.nullable(v.pipe(v.string(), v.maxLength(1024))) }),
+      body: v.strictObject({
+        fragment: sdpText,
+        if_match: v.nullable(v.pipe(v.string(), v.maxLength(1024))),
+        player_address: v.optional(address),
+      }),
       kind: 'json',
       answer: done,
       patienceMs: QUICK_MS,

@@ -49,6 +49,17 @@ export const videoQuerySchema = v.strictObject({
   klv: v.optional(described(oneOf(['0', '1']), '1: with the KLV of the source, each packet before its frame'), '0'),
 })
 
+/** Query of an offer of WebRTC. */
+export const offerQuerySchema = v.strictObject({
+  wait: v.optional(
+    described(
+      oneOf(['0', '1']),
+      '1: starts an on-demand pipeline, and waits for a start. 0: 409 not_playing at once when there is no video now',
+    ),
+    '1',
+  ),
+})
+
 /** Query of the MPEG-TS of a pipeline. */
 export const streamStartSchema = v.strictObject({
   start: v.optional(

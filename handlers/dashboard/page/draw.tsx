@@ -2,9 +2,11 @@ import { render } from 'preact'
 import { keepFocus } from './keep-focus.ts'
 import { Shell } from './shell.tsx'
 
-const page = document.getElementById('page')
-page?.replaceChildren()
-if (page !== null) {
+/** Draws the page, in place of its first words. */
+export const draw = (): void => {
+  const page = document.getElementById('page')
+  page?.replaceChildren()
+  if (page === null) return
   render(<Shell />, page)
   keepFocus(page)
 }

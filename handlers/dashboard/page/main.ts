@@ -19,5 +19,8 @@ const playNamed = (): void => {
 }
 
 watchUpgrades()
+// Evaluated while the first answers come.
+const drawing = import('./draw.tsx')
 await Promise.race([begin().then(playNamed), new Promise((resolve) => setTimeout(resolve, EMPTY_MS))])
-await import('./draw.tsx')
+const { draw } = await drawing
+draw()

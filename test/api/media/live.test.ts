@@ -78,12 +78,14 @@ describe('live video', () => {
     row('begins a session by WebRTC', [`POST ${WHEP}`, 'v=0', SDP], 201, FAKE_ANSWER, {
       given: playing,
       headers: { 'content-type': 'application/sdp', location: `${WHEP}/${FAKE_SESSION}`, etag: '"ice"', 'cache-control': 'no-store' },
+      after: (api) =>
+        expect(api.live.offers).toEqual([{ offer: 'v=0', wait: '1', player_address: expect.stringMatching(/^(?:\d+\.){3}\d+$/) }]),
     }),
     row('adds candidates to it', [`PATCH ${WHEP}/${FAKE_SESSION}`, 'a=mid:0', FRAGMENT], 204, { given: playing }),
     row('ends it', `DELETE ${WHEP}/${FAKE_SESSION}`, 200, {
       given: async (api) => {
         await playing(api)
-        await api.live.openSession('cam-1', { offer: 'v=0' })
+        await api.live.openSession('cam-1', { offer: 'v=0', wait: '1' })
       },
       after: (api) => expect(api.live.open).toBe(0),
     }),
@@ -101,6 +103,10 @@ describe('live video', () => {
       },
     ),
     row('answers 404 for a session that has ended', `DELETE ${WHEP}/gone`, 404, '"reason":"no_session"', { given: playing }),
+    row('passes on that an offer waits for nothing', [`POST ${WHEP}?wait=0`, 'v=0', SDP], 201, {
+      given: playing,
+      after: (api) => expect(api.live.offers).toMatchObject([{ wait: '0' }]),
+    }),
     row('answers 409 to an offer when nothing plays', [`POST ${WHEP}`, 'v=0', SDP], 409, '"not_playing"', { given: ready }),
     row('passes on what an offer would need', [`POST ${WHEP}`, 'v=0', SDP], 406, '"reason":"codec"', {
       given: async (api) => {

@@ -140,6 +140,15 @@ it('a port that another program has is reported, harms nothing, and is taken whe
   await stop()
 })
 
+it('an offer that waits for nothing starts no pipeline, and is refused until there is video', async () => {
+  await create('porch', { source: { uri: 'test://ball?width=320&height=240&fps=25' }, on_demand: true })
+  const begin = (wait: number) =>
+    service.request('POST', `/svc/pipeline/porch/whep?wait=${wait}`, OFFER, { 'content-type': 'application/sdp' })
+  expect(await begin(0)).toMatchObject({ status: 409, body: { details: { reason: 'not_playing' } } })
+  expect((await service.request('GET', '/svc/pipeline/porch')).body.runtime.phase).toBe('idle')
+  expect([(await begin(1)).status, (await begin(0)).status]).toEqual([201, 201])
+})
+
 it('an offer that cannot be served is told what would be needed', async () => {
   const launch = (encoder: string) => `videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240 ! ${encoder}`
   const h265 = launch('x265enc tune=zerolatency speed-preset=ultrafast key-int-max=15 ! rtph265pay name=pay0')

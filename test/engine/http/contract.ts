@@ -248,20 +248,20 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       })
     },
     openSession: async ({ client }) => {
-      const { answer, session } = await client.live.openSession(ID, { offer: OFFER })
+      const { answer, session } = await client.live.openSession(ID, { offer: OFFER, wait: '1' })
       expect(answer).toMatch(/^v=0\r\n/)
       await client.live.closeSession(ID, session)
-      await expect(client.live.openSession(UNKNOWN, { offer: OFFER })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await expect(client.live.openSession(UNKNOWN, { offer: OFFER, wait: '1' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
     addCandidates: async ({ client }) => {
-      const { etag, session } = await client.live.openSession(ID, { offer: OFFER })
+      const { etag, session } = await client.live.openSession(ID, { offer: OFFER, wait: '1' })
       await client.live.addCandidates(ID, session, { fragment: 'a=mid:0', if_match: etag })
       const withoutTag = client.live.addCandidates(ID, session, { fragment: 'a=mid:0', if_match: null })
       await expect(withoutTag).rejects.toMatchObject({ code: 'PRECONDITION_REQUIRED' })
       await client.live.closeSession(ID, session)
     },
     closeSession: async ({ client }) => {
-      const { session } = await client.live.openSession(ID, { offer: OFFER })
+      const { session } = await client.live.openSession(ID, { offer: OFFER, wait: '1' })
       await client.live.closeSession(ID, session)
       await expect(client.live.closeSession(ID, session)).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'no_session' } })
     },

@@ -14,6 +14,8 @@ export interface FakeLive extends Live {
   open: number
   /** Who asked for a playlist. */
   readonly clients: Set<string>
+  /** How sessions by WebRTC were offered. */
+  readonly offers: Parameters<Live['openSession']>[1][]
   /** How many chunks were taken from all streams. */
   taken: number
 }
@@ -77,13 +79,15 @@ export const createFakeLive = (engine: Engine): FakeLive => {
   }
   const fake: FakeLive = {
     clients: new Set(),
+    offers: [],
     refusal: undefined,
     endless: false,
     start: undefined,
     open: 0,
     taken: 0,
     video: (id, _query, signal) => open(id, signal, FIRST_BYTES),
-    openSession: async (id) => {
+    openSession: async (id, offer) => {
+      fake.offers.push(offer)
       const { state } = await engine.view(id)
       if (fake.refusal !== undefined) throw fake.refusal
       if (state !== 'playing') throw new ApiError('CONFLICT', `The pipeline ${id} is not playing.`, { reason: 'not_playing' })

@@ -1,6 +1,5 @@
 /** An answer that the first script of the page has requested. */
 export interface Prefetched {
-  readonly method: string
   readonly token: string | undefined
   readonly answer: Promise<Response>
   readonly abort: AbortController
@@ -23,7 +22,7 @@ export const TOKEN_KEY = 'token'
 /** The prefetched answer, if it was requested with the same token. */
 export const takePrefetched = (url: string, { method, signal }: RequestInit, token: string | undefined): Promise<Response> | undefined => {
   const found = window.prefetched?.get(url)
-  if (found === undefined || method !== found.method || token !== found.token) return undefined
+  if (found === undefined || method !== 'GET' || token !== found.token) return undefined
   window.prefetched?.delete(url)
   const end = (): void => found.abort.abort()
   signal?.addEventListener('abort', end)

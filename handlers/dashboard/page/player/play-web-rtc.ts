@@ -32,7 +32,7 @@ export const playByWebRtc = async (options: SessionOptions, excluded: Excluded, 
   if (signal.aborted) end()
   const stopWatching = whenHidden(end)
   const wanted = { hasKlv: onKlv !== undefined, hasSound: sound !== undefined }
-  const { connection, track, audio, klv, answered } = offer(id, wanted, attempt.signal)
+  const { connection, track, audio, klv, answered } = await offer(id, wanted, attempt.signal)
   const timeOf = createRtpTimes()
   let session: string | undefined
   let stopSound = (): void => {}
@@ -102,13 +102,19 @@ const meterOf = (receiver: RTCRtpReceiver): (() => number) => {
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && (REFUSALS.has(error.status) || reasonOf(error) === 'codec')
 
-/** The session that was offered before the page had its scripts, or a new one. Throws what the service answers. */
-const offer = (id: string, wanted: WantedTracks, signal: AbortSignal): OfferedSession => {
-  const request = (body: string): Promise<Response> => api.beginSession({ id, body, signal })
+/** The session that was offered before the page had its scripts, if the service accepts it, or a new one. */
+const offer = async (id: string, wanted: WantedTracks, signal: AbortSignal): Promise<OfferedSession> => {
   const found = takeSession(id)
-  if (found === undefined) return offerSession(wanted, request)
-  // The answer has come, and is that to the request of the first script.
-  return { ...found, answered: found.answered.then(() => request(found.connection.localDescription?.sdp ?? '')) }
+  if (found !== undefined) {
+    const isAccepted = await found.answered.then(
+      ({ status }) => status === 201,
+      () => false,
+    )
+    if (isAccepted) return found
+    // There may be video by now; otherwise the new one is refused too, and the page says why.
+    found.connection.close()
+  }
+  return offerSession(wanted, (body) => api.beginSession({ id, body, signal }))
 }
 
 /** RTP times, which have 32 bits, as numbers that go on when those begin anew. */

@@ -61,6 +61,9 @@ describe('an offer', () => {
       '1 1 UDP 5 192.0.2.7 5000 typ host',
       '4 1 UDP 5 2001:db8::1 1 typ relay',
     ])
+    const ofPlayer = ['3 1 UDP 5 198.51.100.4 5000 typ host']
+    expect(fragmentCandidates(fragment, 'abcd', '198.51.100.4')).toEqual(expect.arrayContaining(ofPlayer))
+    expect(parseOffer(`${CHROMIUM}${fragment}\r\n`, '198.51.100.4').candidates).toEqual(expect.arrayContaining(ofPlayer))
     expect(() => fragmentCandidates('a=ice-ufrag:other', 'abcd')).toThrow(expect.objectContaining({ code: 'UNPROCESSABLE_CONTENT' }))
     expect(() => fragmentCandidates('', 'abcd')).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }))
   })

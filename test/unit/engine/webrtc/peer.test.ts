@@ -11,7 +11,8 @@ const LOCAL = ['a=ice-ufrag:own', 'a=ice-pwd:own', 'a=fingerprint:own', 'a=setup
 
 /** The library with one connection, whose calls all throw once it has ended, as those of the real one do. */
 const setUp = () => {
-  const state = { ended: false, listening: 0, portIsTaken: false }
+  const state = { ended: false, listening: 0, portIsTaken: false, connected: 0 }
+  const calls = { report: (_state: string): void => {}, open: (): void => {} }
   const unlessEnded = <T>(value: T): T => {
     if (state.ended) throw new Error('libdatachannel error: it is closed')
     return value
@@ -31,11 +32,16 @@ const setUp = () => {
       addH264Codec(): void {}
     },
     PeerConnection: class {
-      onStateChange(): void {}
+      onStateChange(report: typeof calls.report): void {
+        calls.report = report
+      }
       onDataChannel(): void {}
       onGatheringStateChange = (report: (state: string) => void) => report('complete')
       addTrack = () => ({
         onMessage: () => {},
+        onOpen: (open: typeof calls.open) => {
+          calls.open = open
+        },
         isOpen: () => true,
         sendMessageBinary: () => unlessEnded(true),
         close: () => unlessEnded(true),
@@ -49,9 +55,12 @@ const setUp = () => {
     },
   } as unknown as Library
   const ignored = () => {}
-  const events = { onConnected: ignored, onEnded: ignored, onRtcp: ignored, onChannel: ignored, onMessage: ignored }
+  const onConnected = () => {
+    state.connected += 1
+  }
+  const events = { onConnected, onEnded: ignored, onRtcp: ignored, onChannel: ignored, onMessage: ignored }
   const connect = connectWith(library)
-  return { state, connect: () => connect(REMOTE, { port: 8189, bindAddress: undefined }, events) }
+  return { state, calls, connect: () => connect(REMOTE, { port: 8189, bindAddress: undefined }, events) }
 }
 
 it('takes calls after the library has ended the connection, which it does at any moment', async () => {
@@ -74,4 +83,13 @@ it('opens its port once for all sessions, and says which one is taken', async ()
   state.portIsTaken = false
   for (const peer of [await connect(), await connect()]) peer.close()
   expect(state.listening).toBe(1)
+})
+
+it('is connected when its track is open: the library drops what is sent before', async () => {
+  const { state, calls, connect } = setUp()
+  await connect()
+  calls.report('connected')
+  expect(state.connected).toBe(0)
+  calls.open()
+  expect(state.connected).toBe(1)
 })
