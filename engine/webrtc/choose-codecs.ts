@@ -55,11 +55,13 @@ const offeredProfile = ({ parameters }: OfferedCodec): number =>
   Number.parseInt((parameters.get('profile-level-id') ?? '42').slice(0, 2), 16)
 
 /**
- * With packetization-mode 1, since packets carry fragments. The profile as it is or the next above it, else the highest: decoders take
+ * With packetization-mode 1, since packets carry fragments; players of GStreamer state no mode, and take them. The profile as it is or the next above it, else the highest: decoders take
  * more than browsers offer. What no browser decodes, such as 4:2:2, needs its own profile.
  */
 const chooseH264: ChooseCodec = (codecs, caps) => {
-  const usable = codecs.filter(({ name, parameters }) => name === 'H264' && parameters.get('packetization-mode') === '1')
+  const ofMode = (mode: string | undefined) =>
+    codecs.filter(({ name, parameters }) => name === 'H264' && parameters.get('packetization-mode') === mode)
+  const usable = [...ofMode('1'), ...ofMode(undefined)]
   const profile = profileOf(caps)
   if (profile === undefined) return usable[0]
   const exact = usable.find((codec) => offeredProfile(codec) === profile)

@@ -50,9 +50,9 @@ const MAX_CANDIDATES = 32
 
 const UFRAG = /^[A-Za-z0-9+/]{4,256}$/
 const PASSWORD = /^[A-Za-z0-9+/]{22,256}$/
-const FINGERPRINT = /^sha-(?:256|384|512) [0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){31,63}$/
-/** `token` of RFC 8866, as short as anybody makes it. */
-const MID = /^[A-Za-z0-9_.+-]{1,32}$/
+const FINGERPRINT = /^sha-(?:256|384|512) [0-9A-F]{2}(?::[0-9A-F]{2}){31,63}$/i
+/** `token` of RFC 8866. */
+const MID = /^[!#-'*+\-.0-9A-Z^-~]{1,64}$/
 const MEDIA_LINE = /^(video|audio|application|text|message|image) (\d{1,5}) ([A-Za-z0-9/]{1,40}) ([A-Za-z0-9_ -]{1,1024})$/
 const RTPMAP = /^(\d{1,3}) ([A-Za-z0-9._+-]{1,32})\/(\d{1,7})(?:\/(\d{1,2}))?$/
 const FMTP = /^(\d{1,3}) ([\x20-\x7e]{1,1024})$/
@@ -80,7 +80,7 @@ export const parseOffer = (sdp: string, address?: string): Offer => {
   return {
     ufrag: required(all, 'ice-ufrag', UFRAG),
     password: required(all, 'ice-pwd', PASSWORD),
-    fingerprint: required(all, 'fingerprint', FINGERPRINT),
+    fingerprint: required(all, 'fingerprint', FINGERPRINT).replace(/^sha/i, 'sha'),
     setup: setupOf(all),
     candidates: candidatesOf(all, address),
     media,

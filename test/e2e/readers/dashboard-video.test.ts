@@ -180,7 +180,7 @@ describe('the live picture in Chromium', { timeout: 60_000 }, () => {
     })
     await page.goto(`${elsewhere}/svc/dashboard/#/watch/ball`)
     await untilMoving(page)
-    expect(asked).toEqual(['POST /svc/pipeline/ball/whep'])
+    expect(asked).toEqual(['POST /svc/pipeline/ball/whep?wait=0'])
 
     await page.goto(`${elsewhere}/svc/dashboard/#/wall`)
     await page.getByText('Played by WebRTC, because browsers decode at once only over https').waitFor()

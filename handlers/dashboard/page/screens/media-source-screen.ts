@@ -1,4 +1,5 @@
 import JMuxer from 'jmuxer'
+import { hasIdr } from './has-idr.ts'
 import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
@@ -7,8 +8,8 @@ const MAX_BEHIND = 0.5
 const BEHIND = 0.1
 const DEFAULT_INTERVAL_MS = 40
 const OPEN_MS = 5000
-/** Without a picture this long after the first key frame, the browser cannot start at these key frames; milliseconds. */
-const BLIND_MS = 3000
+/** Media Source begins at an IDR picture alone: a stream that has shown none for this long after its first key frame has none; milliseconds. */
+const NO_IDR_MS = 3000
 
 /** Puts H.264 into fragments of MP4, one per frame, and plays them by Media Source. */
 export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPicture, onFailure }: ScreenEvents): Promise<Screen> => {
@@ -28,26 +29,29 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
   await ready.promise.finally(() => clearTimeout(timer))
   const clock = createDurations()
   let closed = false
-  let shown = false
+  let canBegin = false
   let firstKeyMs: number | undefined
   /** Time of the first chunk, at which the element begins, µs. */
   let begin: number | undefined
   const onFrame = (): void => {
     if (closed) return
-    shown = true
     const { buffered, currentTime } = video
     const delayMs = buffered.length === 0 ? null : Math.max(0, (buffered.end(buffered.length - 1) - currentTime) * 1000)
     onPicture(delayMs, begin === undefined ? null : begin + currentTime * 1e6)
     video.requestVideoFrameCallback(onFrame)
   }
   video.requestVideoFrameCallback(onFrame)
+  const onError = (): void => onFailure('this browser does not decode the stream by Media Source')
+  video.addEventListener('error', onError)
   return {
     // The muxer reads parameter sets from the key frames.
     configure: () => {},
     show: (chunk) => {
-      if (chunk.type === 'key' && !shown) {
+      if (chunk.type === 'key' && !canBegin) {
+        canBegin = hasIdr(chunk.data)
         firstKeyMs ??= performance.now()
-        if (performance.now() - firstKeyMs > BLIND_MS) onFailure('this browser shows no picture of this stream by Media Source')
+        // However long a busy computer needs for its first picture, it can begin at an IDR.
+        if (!canBegin && performance.now() - firstKeyMs > NO_IDR_MS) onFailure('Media Source needs IDR pictures, which this stream lacks')
       }
       begin ??= chunk.timestamp
       // Otherwise the last NAL unit would wait for the next picture: a frame late, and of several slices part of the wrong one.
@@ -56,6 +60,7 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
     },
     close: () => {
       closed = true
+      video.removeEventListener('error', onError)
       muxer.destroy()
       video.removeAttribute('src')
       video.load()

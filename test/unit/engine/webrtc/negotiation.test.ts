@@ -48,6 +48,12 @@ describe('an offer', () => {
     expect(() => parseOffer(text)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR', message: expect.stringContaining(reason) }))
   })
 
+  it('may spell its section names and its hash function in any way of their grammar', () => {
+    const spelled = CHROMIUM.replace('a=mid:0', 'a=mid:{v}!~').replaceAll('sha-256', 'SHA-256')
+    expect(parseOffer(spelled).media[0]?.mid).toBe('{v}!~')
+    expect(parseOffer(spelled).fingerprint).toMatch(/^sha-256 /)
+  })
+
   it('gives the candidates that can be tried: UDP, with an address', () => {
     const lines = [
       '1 1 udp 5 192.0.2.7 5000 typ host generation 0',
@@ -78,6 +84,11 @@ describe('the codec', () => {
     [244, 'f4001f'],
   ])('of H.264 with profile %i is the one with %s and fragments', (profile, level) => {
     expect(chooseVideo(offer, h264(profile)).codec.fmtp).toBe(`level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=${level}`)
+  })
+
+  it('of H.264 without parameters, of players that state none, is taken after one with fragments', () => {
+    const without = CHROMIUM.replaceAll(/^a=fmtp.*\r\n/gm, '')
+    expect(chooseVideo(parseOffer(without), h264(66)).codec).toMatchObject({ name: 'H264', fmtp: undefined })
   })
 
   it('of a profile that browsers do not decode, and H.265 where it is not offered, is not acceptable', () => {
