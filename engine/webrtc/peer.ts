@@ -193,8 +193,7 @@ class LibraryPeer implements Peer {
   }
 
   send(packet: Buffer): void {
-    if (this.#closed) return
-    unlessEnded(() => this.#track?.isOpen() === true && this.#track.sendMessageBinary(packet), false)
+    if (!this.#closed) unlessEnded(() => this.#track?.sendMessageBinary(packet), false)
   }
 
   addCandidate(candidate: string): void {

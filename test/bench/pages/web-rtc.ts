@@ -108,7 +108,7 @@ const delays = (shown: readonly Shown[]): readonly number[] => {
 const measureDelay = async (service: Service, way: 'WebRTC' | 'Media Source'): Promise<object> => {
   const page = await openPage(service)
   const refusal = { error: true, code: 'SERVICE_UNAVAILABLE', message: 'Refused for a measurement.', details: { reason: 'webrtc_port' } }
-  if (way === 'Media Source') await page.route('**/whep', (route) => route.fulfill({ status: 503, json: refusal }))
+  if (way === 'Media Source') await page.route('**/whep*', (route) => route.fulfill({ status: 503, json: refusal }))
   await page.goto(`${service.url}${PATH}`)
   await page.getByText(way).first().waitFor()
   const shown = await watch(page, seconds)
@@ -136,8 +136,9 @@ const measureFirst = async (service: Service): Promise<object> => {
 const measureLoss = async (service: Service, faults: LinkFaults): Promise<object> => {
   const link = await openBadLink({ host: far.address, port: service.webRtcPort }, 1)
   const page = await openPage(service)
-  await page.route('**/whep', async (route) => {
-    const answer = await route.fetch()
+  await page.route('**/whep*', async (route) => {
+    // The service would reach the page past the link.
+    const answer = await route.fetch({ postData: route.request().postData()?.replaceAll(/^a=candidate:.*\r\n/gm, '') ?? '' })
     const sdp = (await answer.text()).replaceAll(/^(a=candidate:\S+ 1 UDP \d+) \S+ \d+ typ host/gm, `$1 127.0.0.1 ${link.port} typ host`)
     await route.fulfill({ response: answer, body: sdp })
   })

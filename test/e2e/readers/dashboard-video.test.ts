@@ -203,7 +203,7 @@ describe('the live picture in Chromium', { timeout: 60_000 }, () => {
     await createPipeline(service, 'ball', BALL)
     const { page, expectQuiet } = await chromium.open()
     const refusal = { error: true, code: 'SERVICE_UNAVAILABLE', message: 'No UDP port.', details: { reason: 'webrtc_port' } }
-    await page.route('**/ball/whep', (route) => route.fulfill({ status: 503, json: refusal }))
+    await page.route('**/ball/whep*', (route) => route.fulfill({ status: 503, json: refusal }))
     await page.goto(`${service.url.replace('127.0.0.1', 'cam.test')}/svc/dashboard/#/pipeline/ball`)
     await page
       .getByText(/^Played with a short buffer \(Media Source\), because browsers decode at once only over https.* and WebRTC is refused: /)

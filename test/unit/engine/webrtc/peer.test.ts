@@ -42,7 +42,6 @@ const setUp = () => {
         onOpen: (open: typeof calls.open) => {
           calls.open = open
         },
-        isOpen: () => true,
         sendMessageBinary: () => unlessEnded(true),
         close: () => unlessEnded(true),
       })
