@@ -138,7 +138,8 @@ const measureLoss = async (service: Service, faults: LinkFaults): Promise<object
   const page = await openPage(service)
   await page.route('**/whep*', async (route) => {
     // The service would reach the page past the link.
-    const answer = await route.fetch({ postData: route.request().postData()?.replaceAll(/^a=candidate:.*\r\n/gm, '') ?? '' })
+    const offer = route.request().postData() ?? ''
+    const answer = await route.fetch({ postData: offer.replaceAll(/^a=candidate:.*\r\n/gm, '') })
     const sdp = (await answer.text()).replaceAll(/^(a=candidate:\S+ 1 UDP \d+) \S+ \d+ typ host/gm, `$1 127.0.0.1 ${link.port} typ host`)
     await route.fulfill({ response: answer, body: sdp })
   })
