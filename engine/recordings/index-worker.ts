@@ -36,6 +36,7 @@ let client: Client | undefined
 let place = { path: '', inode: 0 }
 /** What was read is no database. */
 let isBroken = false
+const running = new Set<Promise<unknown>>()
 const newestSeen: Parameters<typeof addSeen>[2] = new Map()
 
 const opened = (): Client => {
@@ -60,6 +61,12 @@ const METHODS = {
     if (found === false) throw new Error('the index of the recordings cannot be made')
     client = found
     place = { path, inode: statSync(path).ino }
+  },
+  /** Waits for what was asked before. */
+  close: async (): Promise<void> => {
+    await Promise.allSettled(running)
+    client?.close()
+    client = undefined
   },
   /** Whether the file was removed, exchanged or damaged: what is written then goes nowhere. */
   isGone: async (): Promise<boolean> => isBroken || statSync(place.path, { throwIfNoEntry: false })?.ino !== place.inode,
@@ -137,11 +144,18 @@ export type IndexMethods = typeof METHODS
 
 parentPort?.on('message', ({ id, method, args }: { id: number; method: keyof IndexMethods; args: unknown[] }) => {
   const call = METHODS[method] as (...args: unknown[]) => Promise<unknown>
-  call(...args).then(
-    (answer) => parentPort?.postMessage({ id, answer }),
-    (error: unknown) => {
-      isBroken ||= isDamaged(error)
-      parentPort?.postMessage({ id, error: error instanceof Error ? error.message : String(error) })
-    },
-  )
+  const answered = call(...args)
+    .then(
+      (answer) => parentPort?.postMessage({ id, answer }),
+      (error: unknown) => {
+        isBroken ||= isDamaged(error)
+        parentPort?.postMessage({ id, error: error instanceof Error ? error.message : String(error) })
+      },
+    )
+    .finally(() => {
+      running.delete(answered)
+      // The thread ends.
+      if (method === 'close') parentPort?.close()
+    })
+  running.add(answered)
 })

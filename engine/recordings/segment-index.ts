@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../lib/ports.ts'
@@ -86,9 +87,15 @@ export class SegmentIndex {
     return JSON.parse(await this.ask('segments', pipelineId, from, to)) as readonly PlayedSegment[]
   }
 
+  /** Ends the thread after its last answer: the driver aborts the whole process when it is interrupted. */
   async close(): Promise<void> {
     await this.flush()
-    await this.#worker?.terminate()
+    const worker = this.#worker
+    if (worker === undefined) return
+    const exited = once(worker, 'exit')
+    // One that has died meanwhile has exited too.
+    this.ask('close').catch(() => {})
+    await exited
   }
 
   #start(open: boolean): Worker {

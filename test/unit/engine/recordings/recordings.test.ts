@@ -135,6 +135,17 @@ describe('a segment that is being written', () => {
   })
 })
 
+it('ends with what it was asked before', async () => {
+  const kept = await openStore()
+  const { record, finish } = camera(kept, { klv: true })
+  record(3)
+  await finish()
+  await kept.spans()
+  const answers = Array.from({ length: 50 }, () => kept.store.index.ask('spans', ALL, [], { latitude: -27.6, longitude: -48.5 }))
+  await kept.store.close()
+  expect((await Promise.all(answers)).filter((spans) => spans.length === 1)).toHaveLength(50)
+})
+
 describe('recordings while something fails', () => {
   it('go on over a clock that is set forward and back: all of it is found, plays in its order, and the chain holds', async () => {
     const kept = await openStore()
