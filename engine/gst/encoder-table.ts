@@ -136,17 +136,26 @@ const vaapi =
       'quality-level': targetUsage(quality),
     })
 
+/** Preset, and whether quantization adapts to parts of the picture; no step is quicker than the one before. */
+const NVENC_QUALITY: readonly [readonly [string, boolean], ...(readonly [string, boolean])[]] = [
+  ['low-latency-hp', false],
+  ['low-latency-hp', true],
+  ['low-latency-hp', true],
+  ['low-latency', false],
+  ['low-latency', false],
+  ['low-latency', true],
+  ['low-latency', true],
+  ['low-latency-hq', false],
+  ['low-latency-hq', true],
+  ['low-latency-hq', true],
+]
+
 const nvenc =
   (name: EncoderName) =>
-  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
-    element(name, {
-      'rc-mode': 'cbr',
-      bitrate,
-      'gop-size': keyInterval,
-      zerolatency: true,
-      preset: quality <= 3 ? 'low-latency-hp' : quality <= 7 ? 'low-latency' : 'low-latency-hq',
-      'spatial-aq': quality % 2 === 0,
-    })
+  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens => {
+    const [preset, adapts] = at(NVENC_QUALITY, quality)
+    return element(name, { 'rc-mode': 'cbr', bitrate, 'gop-size': keyInterval, zerolatency: true, preset, 'spatial-aq': adapts })
+  }
 
 const quickSync =
   (name: EncoderName) =>
