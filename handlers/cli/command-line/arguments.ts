@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../../../lib/console/nearest.ts'
-import { OPTIONS, type Option, type OptionName, optionsOf, synopsis, VERBS, type Verb, type VerbName } from './verbs.ts'
+import { OPTIONS, type Option, type OptionName, optionsOf, usageOf, VERBS, type Verb, type VerbName } from './verbs.ts'
 
 /** The command line is wrong; the message says how to correct it. */
 export class UsageError extends Error {
@@ -88,5 +88,5 @@ const requireOperands = (verb: VerbName, given: readonly string[]): void => {
   const { operands: [count] = ['none'] } = VERBS[verb] as Verb
   const [least, most] = COUNTS[count]
   if (given.length >= least && given.length <= most) return
-  throw new UsageError(`Use ${verb} as: video-pipeline-service ${synopsis(verb)}`)
+  throw new UsageError(usageOf(verb))
 }

@@ -184,3 +184,10 @@ export const helpOf = (name: VerbName): string => {
     '',
   ].join('\n')
 }
+
+/** How a command is to be used, after a mistake. */
+export const usageOf = (verb: VerbName): string => {
+  const { actions } = VERBS[verb] as Verb
+  const action = actions === undefined ? '' : `, where ACTION is one of ${Object.keys(actions).join(', ')}`
+  return `Use ${verb} as: video-pipeline-service ${synopsis(verb)}${action}`
+}

@@ -1,6 +1,7 @@
+import { isRefused } from '../../node/nats/causes.ts'
 import { UsageError } from '../command-line/arguments.ts'
 import type { Run, Session } from '../command-line/session.ts'
-import { synopsis } from '../command-line/verbs.ts'
+import { usageOf } from '../command-line/verbs.ts'
 import { applyFleet } from './apply-fleet.ts'
 import { callHost } from './call-host.ts'
 import { followEvents } from './follow-events.ts'
@@ -26,11 +27,16 @@ export const fleet: Run = async (session) => {
   const [name = '', ...words] = session.given.operands
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
   const [least, most] = action?.words ?? [0, 0]
-  if (action === undefined || words.length < least || words.length > most)
-    throw new UsageError(`Use fleet as: video-pipeline-service ${synopsis('fleet')}`)
+  if (action === undefined || words.length < least || words.length > most) throw new UsageError(usageOf('fleet'))
   const opened = await openFleetConnection(process.env)
   try {
     return await action.run(session, opened, words)
+  } catch (error) {
+    if (!isRefused(error)) throw error
+    throw new Error(
+      'The servers of the fleet do not let this user do that. Use one with all rights, as the admin of the page “A fleet” of the documents.',
+      { cause: error },
+    )
   } finally {
     await opened.connection.close()
   }

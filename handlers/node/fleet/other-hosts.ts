@@ -4,6 +4,7 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { FleetAnswer, FleetHosts, FleetRequest } from '../../../lib/fleet/fleet-hosts.ts'
 import type { StoredReport } from '../../../lib/fleet/reported-host.ts'
 import { createSlots } from '../../../lib/slots.ts'
+import { causesOf, isRefused } from '../nats/causes.ts'
 import { readHost, readHosts } from '../nats/hosts.ts'
 import { requestHost } from '../nats/request-host.ts'
 import type { Linked } from './linked.ts'
@@ -94,14 +95,14 @@ const notLinked = (): ApiError =>
 
 const toApiError = (error: unknown, what: string): unknown => {
   if (error instanceof ApiError) return error
-  const causes = causesOf(error)
-  if (causes.some((cause) => cause instanceof errors.PermissionViolationError))
+  if (isRefused(error))
     return new ApiError(
       'FORBIDDEN',
       `The servers of the fleet do not let the user of this host ${what}. The page “A fleet” of the documents names the rights.`,
       { reason: 'fleet_refused' },
       { cause: error },
     )
+  const causes = causesOf(error)
   if (causes.some((cause) => cause instanceof errors.TimeoutError))
     return new ApiError('SERVICE_UNAVAILABLE', 'No answer came over the fleet in time. Try again later.', {
       reason: 'host_does_not_answer',
@@ -111,12 +112,4 @@ const toApiError = (error: unknown, what: string): unknown => {
   if (causes.some((cause) => cause instanceof errors.InvalidArgumentError))
     return new ApiError('PAYLOAD_TOO_LARGE', 'The request does not fit into a message of the fleet.', { reason: 'too_large_for_fleet' })
   return error
-}
-
-const MAX_CAUSES = 8
-
-const causesOf = (error: unknown): readonly unknown[] => {
-  const causes: unknown[] = []
-  for (let at = error; at instanceof Error && causes.length < MAX_CAUSES; at = at.cause) causes.push(at)
-  return causes
 }

@@ -97,7 +97,7 @@ it('follows the events of a host', async () => {
 })
 
 it.each([
-  [[], 2, 'Use fleet as'],
+  [[], 2, 'ACTION is one of ls, get HOST, apply -f FILE'],
   [['get'], 2, 'Use fleet as'],
   [['apply'], 2, 'Use -f FILE'],
   [['ls', '--url', 'http://x'], 2, "Unknown option '--url'"],

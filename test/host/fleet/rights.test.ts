@@ -5,6 +5,7 @@ import { codeBlocks, readDocument } from '../../helpers/documents.ts'
 import { type FleetView, openFleetView } from '../../helpers/nats/fleet.ts'
 import { type NatsServer, startNatsServer } from '../../helpers/nats/nats-server.ts'
 import { freePort } from '../../helpers/ports.ts'
+import { runCommand } from '../../helpers/process/command.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
 // The server is configured as the documentation says.
@@ -90,4 +91,9 @@ it('a host cannot clear the reports of others by a roll-up', async () => {
     expect(answer.json()).toMatchObject({ error: { description: 'rollup not permitted' } })
   }
   expect(await admin.actual('gate-a')).toMatchObject({ host: 'gate-a' })
+})
+
+it('the command says that the user of a host may not use it', async () => {
+  const answer = await runCommand(['fleet', 'ls'], { env: { SVC_NATS_URL: url('gate-a', 'PASSWORD-A') } })
+  expect(answer).toMatchObject({ status: 1, stderr: expect.stringContaining('do not let this user do that') })
 })

@@ -43,7 +43,9 @@ export const documentText = ({ desired_revision, applied_revision }: Host): stri
 }
 
 export const playingText = ({ pipelines }: Host): string =>
-  `${pipelines.filter(({ phase }) => phase === 'playing').length} of ${countText(pipelines.length, 'pipeline')} live`
+  pipelines.length === 0
+    ? 'No pipelines'
+    : `${pipelines.filter(({ phase }) => phase === 'playing').length} of ${countText(pipelines.length, 'pipeline')} live`
 
 export const labelTexts = ({ labels }: Host): readonly string[] => Object.entries(labels).map(([name, value]) => `${name}=${value}`)
 
