@@ -1,6 +1,6 @@
 /**
  * CPU time and memory of recordings of 4 Mbit/s: of the engine that reads the sources and records them, of one that only reads them, and of
- * as many `ffmpeg -c copy -f segment`, which is what people use without a server. All read the same RTSP server over TCP, in turns.
+ * as many `ffmpeg -c copy -f segment`, which is what people use without a server. All read one RTSP server over TCP, a mount each, in turns.
  * recording-cost [RECORDINGS = 20] [SECONDS = 20] [ROUNDS = 1] [WAYS = engine,recorded,ffmpeg]
  */
 import { spawn } from 'node:child_process'
@@ -41,7 +41,9 @@ const costOf = async (pids: readonly number[]): Promise<Cost> => {
 const withEngine = (url: string, isRecorded: boolean): Promise<Cost> =>
   withService(async (service) => {
     await Promise.all(
-      IDS.map((id) => service.request('POST', '/svc/pipeline?start=background', { id, source: { uri: url, latency_ms: 0 }, audio: 'off' })),
+      IDS.map((id, at) =>
+        service.request('POST', '/svc/pipeline?start=background', { id, source: { uri: `${url}-${at}`, latency_ms: 0 }, audio: 'off' }),
+      ),
     )
     const states = async (): Promise<readonly string[]> => {
       const { body } = await service.request('GET', '/svc/pipeline')
@@ -57,9 +59,9 @@ const withEngine = (url: string, isRecorded: boolean): Promise<Cost> =>
 
 const withFfmpeg = async (url: string): Promise<Cost> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-segments-'))
-  const children = IDS.map((id) => {
+  const children = IDS.map((id, at) => {
     mkdirSync(join(folder, id))
-    const input = ['-v', 'error', '-nostdin', '-rtsp_transport', 'tcp', '-i', url]
+    const input = ['-v', 'error', '-nostdin', '-rtsp_transport', 'tcp', '-i', `${url}-${at}`]
     const output = ['-c', 'copy', '-f', 'segment', '-segment_time', '4', '-segment_format', 'mpegts', '-strftime', '1']
     return spawn('ffmpeg', [...input, ...output, join(folder, id, '%Y%m%dT%H%M%S.ts')], { stdio: ['ignore', 'ignore', 'inherit'] })
   })
@@ -85,6 +87,7 @@ for (let round = 0; round < Number(rounds); round += 1) {
       'gst-rtsp-server',
       await freePort(),
       `filesrc location=${file} ! tsdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1 mtu=1400`,
+      COUNT,
     )
     const cost = await WAYS[way](feed.url)
     costs.set(way, [...(costs.get(way) ?? []), cost])
