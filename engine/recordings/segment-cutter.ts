@@ -25,6 +25,8 @@ interface CutterParts {
 interface Current {
   readonly file: SegmentFile
   readonly startedAt: number
+  /** The same, monotonic. */
+  readonly startedMs: number
   readonly span: number
   readonly format: string
   readonly reader: PacketReader
@@ -49,7 +51,7 @@ const MAX_CLOSING = 4
 /** The pause after a fault, milliseconds; doubles up to the most. */
 const RETRY_MS = 500
 const MAX_RETRY_MS = 4000
-/** A clock that differs more from the time of the media was set. */
+/** A clock that differs more from the time of the media, and from the time that has passed, was set. */
 const CLOCK_STEP_MS = 1000
 const TICKS_PER_MS = 90
 
@@ -137,6 +139,7 @@ export class SegmentCutter {
     const current: Current = {
       file: store.create({ id, started_at: startedAt, span, run, format }, () => this.#played(current)),
       startedAt,
+      startedMs: performance.now(),
       span,
       format,
       reader,
@@ -230,7 +233,9 @@ const endOf = ({ startedAt, firstDts, lastDts, frameTicks }: Current): number =>
 /** Whether a segment that begins now has no gap to the one before: the clock of the host was not set, and the codec is the same. */
 const continues = (before: Current, startedAt: number, dts: number): boolean => {
   const mediaMs = ticksBetween(before.firstDts, dts) / TICKS_PER_MS
-  const isSteady = Math.abs(startedAt - before.startedAt - mediaMs) < CLOCK_STEP_MS
+  // What was held up on its way comes later than its times say, by a clock that was not set.
+  const passedMs = performance.now() - before.startedMs
+  const isSteady = [mediaMs, passedMs].some((ms) => Math.abs(startedAt - before.startedAt - ms) < CLOCK_STEP_MS)
   return isSteady && startedAt > before.startedAt
 }
 

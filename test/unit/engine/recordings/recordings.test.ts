@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { GroundSeen } from '../../../../engine/recordings/ground-seen.ts'
 import { PipelineFolder } from '../../../../engine/recordings/pipeline-folder.ts'
@@ -167,6 +167,19 @@ describe('recordings while something fails', () => {
     expect([pictureTimes(twice).length > 15, counterGaps(twice), rises(twice)]).toEqual([true, 0, true])
     const playlist = await kept.playback.playlist('gate', { from: BEGIN, to: BEGIN + 5000 })
     expect(playlist.match(/#EXT-X-DISCONTINUITY/g)).toHaveLength(1)
+  })
+
+  it('stay one span where video was held up on its way', async () => {
+    const kept = await openStore()
+    const { record, finish } = camera(kept)
+    record(2)
+    const steadyMs = performance.now.bind(performance)
+    const spy = vi.spyOn(performance, 'now').mockImplementation(() => steadyMs() + 3000)
+    onTestFinished(() => spy.mockRestore())
+    kept.clock.now += 3000
+    record(2)
+    await finish()
+    expect((await kept.spans()).length).toBe(1)
   })
 
   it('begin anew where codec or size change', async () => {
