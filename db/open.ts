@@ -1,5 +1,5 @@
 import { type Database, type DatabaseClient, type DatabaseConnection, toDatabase } from './connect/connection.ts'
-import { openingError } from './connect/database-error.ts'
+import { isReadOnly, openingError } from './connect/database-error.ts'
 import { connectToFile } from './connect/file.ts'
 import { checkVersion, migrate } from './migrations/migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
@@ -19,11 +19,19 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   try {
     connection = await connect(options)
     await migrate(connection.client, MIGRATIONS)
+    await expectWritable(connection)
     return toDatabase(connection)
   } catch (error) {
     connection?.client.close()
     throw toOpeningError(options, error)
   }
+}
+
+/** A file that can only be read stays so for this process, also when it gets other rights. Other faults, such as a full disk, pass. */
+const expectWritable = async ({ tryWrite }: DatabaseConnection): Promise<void> => {
+  await tryWrite?.().catch((error: unknown) => {
+    if (isReadOnly(error)) throw error
+  })
 }
 
 /**

@@ -14,7 +14,7 @@ const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
 const NO_SPACE = new Set(['SQLITE_FULL'])
 /** Also for a full disk, when the shared-memory file of the database cannot grow. */
 const FAILED_DISK = new Set(['SQLITE_IOERR'])
-const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
+const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_AUTH'])
 // The native add-on has no code for a file that it cannot open.
 const NOT_CONNECTED = /unable to open/i
 
@@ -53,6 +53,13 @@ export const openingError = (place: string, error: unknown, { isServer = false }
     return new DatabaseError(`${place} cannot be opened: its disk is full or fails. Free space there, and see the log of its host.`, {
       cause: error,
     })
+  if (isReadOnly(error))
+    return new DatabaseError(
+      `${place} can only be read. Make it, the files beside it and its folder writable for the user of the service.`,
+      {
+        cause: error,
+      },
+    )
   if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
     return new DatabaseError(`${place} cannot be opened. Check that its folder exists and is writable.`, { cause: error })
   if (code === 'SERVER_ERROR' && /status 40[13]/.test(messageOf(error)))
@@ -74,13 +81,16 @@ export const withoutValues = (error: unknown): unknown => (error instanceof Driz
 /** Faults that the operator has to correct; others may pass by themselves. */
 const NOT_WRITTEN: Readonly<Record<string, string>> = {
   SQLITE_FULL: 'The disk of the database is full, so that nothing can be changed. Free space there.',
-  SQLITE_READONLY: 'The database is read-only, so that nothing can be changed. Make its file and its folder writable.',
+  SQLITE_READONLY:
+    'The database is read-only, so that nothing can be changed. Make its file and its folder writable, and restart the service.',
   SQLITE_IOERR: 'The disk of the database fails. Check the disk, and the log of its host.',
   SQLITE_CORRUPT: 'The database is damaged. Restore it.',
 }
 
 /** Whether another program holds the database, as during a backup. */
 export const isBusy = (error: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(error))
+
+export const isReadOnly = (error: unknown): boolean => primaryOf(codeOf(error)) === 'SQLITE_READONLY'
 
 /** Whether a file is damaged, or not a database. */
 export const isDamaged = (error: unknown): boolean => NOT_A_DATABASE.has(primaryOf(codeOf(error)))

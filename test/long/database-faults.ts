@@ -1,10 +1,10 @@
 /**
- * Random changes of pipelines while another program locks the database or its disk is full: what was accepted is there, what was refused
- * is not, also after a restart. Needs root (mount). database-faults [CHANGES] [SEED]
+ * Random changes of pipelines while another program locks the database, its disk is full, or its files and folders are read-only: what was
+ * accepted is there, what was refused is not, also after a restart. Needs root (mount). database-faults [CHANGES] [SEED]
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,20 +18,50 @@ const random = createRandom(seed)
 const WORKERS = 4
 const IDS_PER_WORKER = 5
 
-const dataDir = mkdtempSync(join(tmpdir(), 'database-faults-'))
-const mount = (...args: readonly string[]) => execFileSync('mount', [...args, dataDir])
-mount('-t', 'tmpfs', '-o', 'size=32m,mode=700', 'tmpfs')
-const filler = join(dataDir, 'filler')
+/** Modes do not bind root, as which this program runs. */
+const USER = 65534
+const AS_USER = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups']
+
+const folder = mkdtempSync(join(tmpdir(), 'database-faults-'))
+// The same folder twice: what this program does is not hindered by the faults.
+const store = join(folder, 'store')
+const dataDir = join(folder, 'data')
+const mount = (...args: readonly string[]) => execFileSync('mount', args)
+for (const path of [store, dataDir]) mkdirSync(path)
+chmodSync(folder, 0o755)
+mount('-t', 'tmpfs', '-o', `size=32m,mode=700,uid=${USER},gid=${USER}`, 'tmpfs', store)
+mount('--bind', store, dataDir)
+const filler = join(store, 'filler')
+
+/** Takes the lock between two changes of the service. */
+const takeLock = async () => {
+  for (;;) {
+    const other = createClient({ url: pathToFileURL(join(store, 'service.db')).href })
+    try {
+      return { other, lock: await other.transaction('write') }
+    } catch {
+      other.close()
+      await sleep(1)
+    }
+  }
+}
+
+/** As after a backup that root has put back: the service may read, and not write. */
+const give = (path: string, owner: number, mode: number): void => {
+  chownSync(path, owner, owner)
+  chmodSync(path, mode)
+}
+
+const giveFiles = (owner: number, mode: number): void => {
+  for (const name of readdirSync(store).filter((file) => file.startsWith('service.db'))) give(join(store, name), owner, mode)
+}
 
 /** Each begins a fault and answers what ends it. */
-const FAULTS = {
+const BUSY_OR_FULL = {
   lock: async () => {
-    const other = createClient({ url: pathToFileURL(join(dataDir, 'service.db')).href })
-    // Between two changes of the service.
-    let lock = await other.transaction('write').catch(() => undefined)
-    while (lock === undefined && left > 0) lock = await other.transaction('write').catch(() => undefined)
+    const { other, lock } = await takeLock()
     return async () => {
-      await lock?.rollback()
+      await lock.rollback()
       other.close()
     }
   },
@@ -43,7 +73,22 @@ const FAULTS = {
     }
     return async () => rmSync(filler, { force: true })
   },
-} satisfies Record<string, () => Promise<() => Promise<void>>>
+}
+const READ_ONLY = {
+  files: async () => {
+    giveFiles(0, 0o644)
+    return async () => giveFiles(USER, 0o600)
+  },
+  folder: async () => {
+    give(store, 0, 0o755)
+    return async () => give(store, USER, 0o700)
+  },
+  mount: async () => {
+    mount('-o', 'bind,ro', store, dataDir)
+    return async () => void execFileSync('umount', ['-l', dataDir])
+  },
+}
+type Faults = Readonly<Record<string, () => Promise<() => Promise<void>>>>
 
 /** What the service has accepted: id → position, or null without one. */
 const accepted = new Map<string, object | null>()
@@ -84,27 +129,38 @@ const work = async (service: Service, at: number): Promise<void> => {
   }
 }
 
-const breakThings = async (): Promise<void> => {
+const breakThings = async (faults: Faults): Promise<void> => {
   while (left > 0) {
     await sleep(200 + random.integer(1500))
-    const name = random.pick(Object.keys(FAULTS) as (keyof typeof FAULTS)[])
-    const end = await FAULTS[name]()
+    const [name, begin] = random.pick(Object.entries(faults))
+    const end = await begin()
     await sleep(random.integer(name === 'lock' ? 8000 : 2000))
     await end()
   }
 }
 
-let service = await startService({ dataDir })
+const start = () => startService({ dataDir, prefix: AS_USER })
+
+let service = await start()
 try {
-  await Promise.all([breakThings(), ...Array.from({ length: WORKERS }, (_, at) => work(service, at))])
+  await Promise.all([breakThings(BUSY_OR_FULL), breakThings(READ_ONLY), ...Array.from({ length: WORKERS }, (_, at) => work(service, at))])
   // What waited for the lock at the end is answered by now.
   await expectAccepted(service, 'at the end')
   await service.stop()
-  service = await startService({ dataDir })
+  for (const [name, begin] of Object.entries(READ_ONLY)) {
+    const end = await begin()
+    await assert.rejects(
+      start().then((started) => started.stop()),
+      /(?:can only be read|cannot be (?:used|opened))/,
+      name,
+    )
+    await end()
+  }
+  service = await start()
   await expectAccepted(service, 'after a restart')
   process.stdout.write(`${JSON.stringify({ changes, seed, answers: counts })}\n`)
 } finally {
   await service.stop()
-  execFileSync('umount', ['-l', dataDir])
-  rmSync(dataDir, { recursive: true, force: true })
+  for (const path of [dataDir, store]) execFileSync('umount', ['-l', path])
+  rmSync(folder, { recursive: true, force: true })
 }

@@ -95,6 +95,16 @@ describe('a full disk', () => {
   })
 })
 
+it('a database that can only be read, such as a backup that root has put back, is refused at the start', async () => {
+  const dataDir = temporaryDataDir()
+  const url = `file:${join(dataDir, 'service.db')}`
+  const writable = await openDatabase({ url })
+  onTestFinished(() => writable.close())
+  execFileSync('mount', ['--bind', '-o', 'ro', dataDir, dataDir])
+  onTestFinished(() => void execFileSync('umount', ['--lazy', dataDir]))
+  await expect(openDatabase({ url })).rejects.toThrow(/service\.db can only be read\. Make it/)
+})
+
 it('a disk that has become read-only does not keep the service from ending in order', async () => {
   const dataDir = temporaryDataDir()
   const service = await startService({ dataDir })
