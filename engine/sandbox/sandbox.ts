@@ -7,7 +7,7 @@ export interface Reach {
   readonly network?: boolean
   /** Device nodes, such as `/dev/video0`; those that do not exist are left out. */
   readonly devices?: readonly string[]
-  /** Files and folders of the host, read-only. */
+  /** Files and folders of the host, read-only; those that do not exist are left out. */
   readonly files?: readonly string[]
   /** Sockets of programs of this host, over which names such as `camera.local` are resolved. */
   readonly localSockets?: boolean
@@ -150,17 +150,17 @@ export const reachOptions = (
   ...SEALED.flatMap((path) => ['--remount-ro', path]),
 ]
 
-/** A file of a hidden folder is left out; a folder that holds one is shown without it. */
+/** A file of a hidden folder, or one that does not exist, is left out; a folder that holds one is shown without it. */
 const fileOptions = (path: string, hidden: readonly string[]): readonly string[] => {
   const real = realPath(path)
   if (hidden.some((folder) => isInside(real, folder))) return []
   const within = hidden.filter((folder) => isInside(folder, real))
-  return ['--ro-bind', real, path, ...within.flatMap((folder) => ['--tmpfs', join(path, folder.slice(real.length))])]
+  return ['--ro-bind-try', real, path, ...within.flatMap((folder) => ['--tmpfs', join(path, folder.slice(real.length))])]
 }
 
 const isInside = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`)
 
-/** The path without links; as it is when it does not exist, which bwrap(1) reports. */
+/** The path without links; as it is when it does not exist. */
 const realPath = (path: string): string => {
   try {
     return realpathSync(path)
@@ -185,7 +185,7 @@ const VARIANTS = [
 const INSTALL = 'bubblewrap is not installed. Install it (apt-get install bubblewrap).'
 
 const REFUSED =
-  'Run the service as root, or allow user namespaces for its user (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0).'
+  'Run the service as root, or allow user namespaces for its user (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0). In a container: start it with --security-opt seccomp=unconfined --security-opt systempaths=unconfined (Podman: unmask=ALL).'
 
 type Run = (file: string, args: readonly string[]) => Promise<{ readonly exitCode: number | null; readonly stderr: string }>
 

@@ -117,6 +117,10 @@ describe('a child in its sandbox', () => {
     expect(readFileSync(given, 'utf8')).toBe('a video')
   })
 
+  it('starts without a folder that is missing, which it may not need', async () => {
+    expect((await shell('echo started', { files: [join(videos, 'none')] })).stdout).toBe('started')
+  })
+
   it('does not see the data directory, also when it is given as a file, by a link, or inside a folder', async () => {
     const link = join(videos, 'link.ts')
     symlinkSync(secret, link)
