@@ -165,7 +165,7 @@ export const advancedPipelineSchema = v.strictObject({
 
 /** Body of create and replace. */
 export const pipelineSchema = v.pipe(
-  v.variant('mode', [simplePipelineSchema, advancedPipelineSchema], `Use one of: ${PIPELINE_MODES.join(', ')}`),
+  v.variant('mode', [simplePipelineSchema, advancedPipelineSchema], 'Use simple with a source, or advanced with a raw_pipeline'),
   v.forward(
     v.check(
       (pipeline) => pipeline.output === undefined || parseOutputUri(pipeline.output.uri)?.path === pipeline.id,

@@ -174,6 +174,14 @@ describe('the overview', () => {
     await dialog.waitFor()
     await expectToFit()
     expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+    await page.keyboard.press('Escape')
+    const away = { id: 'away-'.repeat(12), source: { uri: 'rtsp://127.0.0.1:1/' } }
+    await service.request('POST', '/svc/pipeline?start=background', away)
+    await page.goto(dashboardOf(service, '#/wall'))
+    const state = page.locator('.wall-tile .state')
+    await state.waitFor()
+    const [nameBox, stateBox] = [await link(away.id).boundingBox(), await state.boundingBox()]
+    expect((nameBox?.x ?? 0) + (nameBox?.width ?? 0)).toBeLessThan(stateBox?.x ?? 0)
     expectQuiet()
   })
 
