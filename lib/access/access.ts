@@ -17,12 +17,9 @@ export interface Presented {
   readonly apiKey: string | undefined
 }
 
-/** Whether the request carries the right API key; compared in constant time. Players by WHEP can only send it as a token. */
-export const hasApiKey = async (deps: Pick<AccessDeps, 'apiKey'>, { apiKey, token }: Presented): Promise<boolean> => {
-  if (deps.apiKey === '') return false
-  for (const secret of [apiKey, token]) if (secret !== undefined && (await equalSecrets(secret, deps.apiKey))) return true
-  return false
-}
+/** Whether the request carries the right API key; compared in constant time. */
+export const hasApiKey = async (deps: Pick<AccessDeps, 'apiKey'>, { apiKey }: Presented): Promise<boolean> =>
+  apiKey !== undefined && deps.apiKey !== '' && (await equalSecrets(apiKey, deps.apiKey))
 
 /** Whether the request carries the API key or the token of a valid session. */
 export const isAuthenticated = async (deps: AccessDeps, presented: Presented): Promise<boolean> =>
