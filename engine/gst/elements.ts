@@ -85,6 +85,10 @@ export const ELEMENTS = {
   rtpopuspay: good(SOUND),
   rtppcmapay: good(SOUND),
   rtppcmupay: good(SOUND),
+  rtppcmadepay: good(SOUND),
+  rtppcmudepay: good(SOUND),
+  alawdec: good(SOUND),
+  mulawdec: good(SOUND),
 } as const satisfies Elements
 
 /** Names of elements that launch lines may have; encoders are known by the end of their names. */

@@ -56,6 +56,15 @@ const whateverComes = (): LaunchTokens => {
   return element('switchbin', { 'num-paths': CARRIED.length + 1, ...Object.fromEntries(paths) })
 }
 
+/** Cheaper than decodebin, by a tenth of decoding and encoding, and what most cameras send. */
+const DECODERS: Readonly<Record<string, LaunchTokens>> = {
+  PCMA: chain(element('rtppcmadepay'), element('alawdec')),
+  PCMU: chain(element('rtppcmudepay'), element('mulawdec')),
+}
+
+/** Decodes the RTP of a sound with this encoding name. */
+export const decodeSound = (encodingName: string): LaunchTokens => DECODERS[encodingName] ?? element('decodebin')
+
 const ENCODERS = {
   aac: (kbps: number) => chain(element('avenc_aac', { bitrate: kbps * 1000, 'aac-coder': 'fast' }), payloaders.aac),
   opus: (kbps: number) => chain(element('opusenc', { bitrate: kbps * 1000 }), payloaders.opus),

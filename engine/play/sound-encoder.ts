@@ -1,13 +1,13 @@
 import { type Child, startChild } from '../gst/child.ts'
-import { chain, element, toArguments } from '../gst/element.ts'
+import { chain, toArguments } from '../gst/element.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopAfterError, stopChild } from '../gst/stop-child.ts'
 import { ChildPipe } from '../ingest/child-pipe.ts'
 import { MediaPipe } from '../ingest/media-pipe.ts'
 import { mediaSink } from '../launch/media-sink.ts'
-import { encodeSound } from '../launch/sound.ts'
+import { decodeSound, encodeSound } from '../launch/sound.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
-import { formatRtpCaps } from '../rtp/caps.ts'
+import { formatRtpCaps, type RtpCaps } from '../rtp/caps.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { piped } from '../sources/demuxers.ts'
 import type { RunContext } from './watchdog.ts'
@@ -52,14 +52,14 @@ class SoundEncoder {
     if (caps === undefined) return
     // Times count from the response to PLAY, as those of the picture do.
     this.#startMs ??= this.input.runStartMs
-    if (this.#pipe === undefined && unit.arrivedMs >= this.#notBeforeMs) this.#start()
+    if (this.#pipe === undefined && unit.arrivedMs >= this.#notBeforeMs) this.#start(caps)
     this.#pipe?.write(unit.packets(), { ms: unit.mediaMs - this.#startMs, caps: () => formatRtpCaps(caps), entry: true })
   }
 
-  #start(): void {
+  #start({ encodingName }: RtpCaps): void {
     const { logRing, number } = this.#run
     const log = (stream: 'engine' | 'stderr', line: string): void => logRing.add(number, stream, line)
-    const tokens = chain(piped(), element('decodebin'), encodeSound(this.#encoding), mediaSink(3))
+    const tokens = chain(piped(), decodeSound(encodingName), encodeSound(this.#encoding), mediaSink(3))
     const child = startChild('gst-launch-1.0', ['--', ...toArguments(tokens)], { mediaPipes: 1, reach: {}, input: true })
     this.#child = child
     stopAfterError(child)
