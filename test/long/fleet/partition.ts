@@ -139,6 +139,7 @@ const idsOf = (lines: readonly { readonly text: string }[]): readonly string[] =
 
 try {
   for (let at = 0; at < count; at += 1) members.push(await start(at))
+  for (const { name } of members) await fleet.untilActual(name, () => true, PATIENCE_MS)
   const cut = members.filter(({ far }) => far !== undefined)
   await untilApplied(await change(0), members)
   say(`${count} hosts with processes of their own, ${cut.length} of them in namespaces, have their first document`)
@@ -153,7 +154,7 @@ try {
   for (const end = begun + seconds * 1000; performance.now() < end; disturbed += 1) {
     const member = cut[disturbed % cut.length]
     if (member !== undefined) disturb(member)
-    await pause(DISTURB_EVERY_MS)
+    await pause(Math.max(0, Math.min(DISTURB_EVERY_MS, end - performance.now())))
   }
   assert.ok(
     cut.every(({ name }) => applied.get(name)?.revision !== revisions.get(name)),
