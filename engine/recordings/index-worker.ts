@@ -144,7 +144,8 @@ export type IndexMethods = typeof METHODS
 
 parentPort?.on('message', ({ id, method, args }: { id: number; method: keyof IndexMethods; args: unknown[] }) => {
   const call = METHODS[method] as (...args: unknown[]) => Promise<unknown>
-  const answered = call(...args)
+  // Some throw at once where the index is not open.
+  const answered = (async () => call(...args))()
     .then(
       (answer) => parentPort?.postMessage({ id, answer }),
       (error: unknown) => {

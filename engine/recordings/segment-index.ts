@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../../lib/ports.ts'
@@ -92,7 +91,8 @@ export class SegmentIndex {
     await this.flush()
     const worker = this.#worker
     if (worker === undefined) return
-    const exited = once(worker, 'exit')
+    const { promise: exited, resolve } = Promise.withResolvers<void>()
+    worker.once('exit', () => resolve())
     // One that has died meanwhile has exited too.
     this.ask('close').catch(() => {})
     await exited

@@ -16,9 +16,9 @@ export class KlvChannel {
   #channel: Channel | undefined
   #waiting: Buffer[] = []
 
-  /** It is opened, by either side. The first one counts. */
+  /** It is opened, by either side. That of a player, which listens on no other, may come late: over a bad link, after the own one. */
   use(channel: Channel): void {
-    this.#channel ??= channel
+    this.#channel = channel
   }
 
   get isUsed(): boolean {

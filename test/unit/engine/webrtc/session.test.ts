@@ -210,5 +210,9 @@ describe('a session', () => {
     await vi.advanceTimersByTimeAsync(1500)
     waiting.feed(10, true)
     expect([waiting.opened, waiting.messages.length]).toEqual([['klv'], 2])
+    const late: Buffer[] = []
+    waiting.session.onChannel({ ...channel('klv'), send: (message) => late.push(message) > 0 })
+    waiting.feed(10, true)
+    expect([waiting.messages.length, late.length]).toEqual([2, 1])
   })
 })
