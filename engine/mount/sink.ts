@@ -10,7 +10,7 @@ export interface Sink {
   readonly stuckSinceMs: number | undefined
   /** Sends one whole unit and returns its bytes; `timestamp` replaces the one in its packets. */
   send(track: number, unit: AccessUnit, timestamp: number | undefined): number
-  /** Is told of a unit that waits in the queue, while it is the newest one. */
+  /** Called with a unit that waits in the queue, while it is the newest one. */
   waits?(track: number, unit: AccessUnit): void
   /** Sends one RTCP compound packet, or drops it when busy. */
   sendReport(track: number, packet: Buffer): void
