@@ -17,6 +17,12 @@ export interface CodedPicture {
   readonly reorderFrames: number
 }
 
+/** What is known of a picture beside its bytes. */
+interface PictureFacts extends Pick<CodedPicture, 'codec' | 'config' | 'reorderFrames'> {
+  /** The parameter sets of a key picture. */
+  readonly sets: readonly Nal[]
+}
+
 /** Pictures that are reordered while a stream has not shown how many, or has more than its parameter sets state. */
 const USUAL_REORDERING = 2
 /** Parameter sets kept of each kind; most streams have one. */
@@ -31,7 +37,10 @@ const MAX_BYTES = 16 * 1024
  */
 export class ElementaryStream {
   readonly #order: Pick<PictureOrder, 'reordered'>
-  readonly #pictures = new WeakMap<AccessUnit, CodedPicture | 'none'>()
+  /** What the newest unit has: most are asked for while they are that. */
+  #newest: { readonly unit: AccessUnit; readonly picture: CodedPicture | undefined } | undefined
+  /** By `identity` of a unit: what its bytes alone do not say. */
+  readonly #known = new WeakMap<AccessUnit['identity'], PictureFacts | 'none'>()
   readonly #sets = new Map<ParameterSet, Map<number, Nal>>()
   readonly #unsubscribe: readonly (() => void)[]
   #codec: VideoCodec | undefined
@@ -54,11 +63,12 @@ export class ElementaryStream {
 
   /** The picture of a unit; undefined when the unit has none, or no parameter sets are known yet. Units must be passed in their order. */
   picture(unit: AccessUnit): CodedPicture | undefined {
-    const known = this.#pictures.get(unit)
-    if (known !== undefined) return known === 'none' ? undefined : known
+    if (this.#newest?.unit === unit) return this.#newest.picture
+    const known = this.#known.get(unit.identity)
+    if (known !== undefined) return known === 'none' ? undefined : pictureOf(unit, known, known.codec.depacketize(unit.payloads()))
     const picture = this.#read(unit)
     // Without parameter sets the unit may still be read later.
-    if (this.#config !== undefined) this.#pictures.set(unit, picture ?? 'none')
+    if (this.#config !== undefined) this.#newest = { unit, picture }
     return picture
   }
 
@@ -87,14 +97,11 @@ export class ElementaryStream {
     const nals = codec.depacketize(unit.payloads())
     for (const nal of nals) this.#remember(codec, nal)
     const config = this.#config
-    if (config === undefined || !nals.some(({ type }) => codec.isPicture(type))) return undefined
-    return {
-      codec,
-      key: unit.key,
-      nals: unit.key ? this.#withParameterSets(codec, nals) : nals,
-      config,
-      reorderFrames: this.#reorderFrames(codec),
-    }
+    if (config === undefined) return undefined
+    const isPicture = nals.some(({ type }) => codec.isPicture(type))
+    const facts = isPicture && { codec, config, reorderFrames: this.#reorderFrames(codec), sets: unit.key ? this.#setsOf(codec) : [] }
+    this.#known.set(unit.identity, facts || 'none')
+    return facts ? pictureOf(unit, facts, nals) : undefined
   }
 
   #remember(codec: VideoCodec, nal: Nal): void {
@@ -123,12 +130,8 @@ export class ElementaryStream {
     return sets.reduce((sum, nal) => sum + sizeOf(nal), 0)
   }
 
-  /** An access unit delimiter stays first (H.264 section 7.4.1.2.3). */
-  #withParameterSets(codec: VideoCodec, nals: readonly Nal[]): readonly Nal[] {
-    const own = nals.filter(({ type }) => !codec.parameterSets.has(type))
-    const sets = codec.order.flatMap((set) => [...(this.#sets.get(set)?.values() ?? [])])
-    const at = own[0]?.type === codec.accessUnitDelimiter ? 1 : 0
-    return [...own.slice(0, at), ...sets, ...own.slice(at)]
+  #setsOf(codec: VideoCodec): readonly Nal[] {
+    return codec.order.flatMap((set) => [...(this.#sets.get(set)?.values() ?? [])])
   }
 
   #reorderFrames(codec: VideoCodec): number {
@@ -139,6 +142,21 @@ export class ElementaryStream {
     if (reordered !== undefined && reordered > 0) return Math.max(reordered, stated || USUAL_REORDERING)
     return stated ?? reordered ?? USUAL_REORDERING
   }
+}
+
+const pictureOf = ({ key }: AccessUnit, { codec, config, reorderFrames, sets }: PictureFacts, nals: readonly Nal[]): CodedPicture => ({
+  codec,
+  key,
+  nals: key ? withParameterSets(codec, sets, nals) : nals,
+  config,
+  reorderFrames,
+})
+
+/** An access unit delimiter stays first (H.264 section 7.4.1.2.3). */
+const withParameterSets = (codec: VideoCodec, sets: readonly Nal[], nals: readonly Nal[]): readonly Nal[] => {
+  const own = nals.filter(({ type }) => !codec.parameterSets.has(type))
+  const at = own[0]?.type === codec.accessUnitDelimiter ? 1 : 0
+  return [...own.slice(0, at), ...sets, ...own.slice(at)]
 }
 
 const sizeOf = (nal: Nal | undefined): number => nal?.pieces.reduce((sum, piece) => sum + piece.length, 0) ?? 0

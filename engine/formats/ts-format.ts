@@ -54,7 +54,7 @@ export class TsFormat implements Format, TsChunks {
   readonly #newest: ({ readonly unit: AccessUnit; readonly chunk: Chunk | undefined } | undefined)[] = []
   readonly #clock = new DecodeClock()
   /** Times of pictures in a stream with B-frames: those of a cached GOP must fit those of the pictures after it. */
-  readonly #times = new WeakMap<AccessUnit, Times>()
+  readonly #times = new WeakMap<AccessUnit['identity'], Times>()
   /** The time of the key picture at which decoding begins. Later pictures that are shown before it need earlier ones. */
   #entryMs = Number.NEGATIVE_INFINITY
   readonly #unsubscribe: readonly (() => void)[]
@@ -195,11 +195,11 @@ export class TsFormat implements Format, TsChunks {
   #timesOf(unit: AccessUnit, { reorderFrames }: CodedPicture, shiftMs: number): Times {
     const pts = ticksOf(unit.mediaMs + shiftMs)
     if (shiftMs !== 0) return { pts, dts: pts }
-    const known = this.#times.get(unit)
+    const known = this.#times.get(unit.identity)
     if (known !== undefined) return known
     const dts = this.#clock.next(pts, reorderFrames)
     const times = { pts: Math.max(pts, dts), dts }
-    this.#times.set(unit, times)
+    this.#times.set(unit.identity, times)
     return times
   }
 

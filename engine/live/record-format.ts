@@ -75,7 +75,7 @@ class VideoSink extends ByteSink {
   }
 
   send(track: number, unit: AccessUnit): number {
-    if (track === 1) return unit === this.#cachedKlv ? 0 : this.#sendKlv(unit)
+    if (track === 1) return unit.index === this.#cachedKlv?.index ? 0 : this.#sendKlv(unit)
     if (track !== 0) return this.#sendSound(unit)
     const picture = this.#source.elementary.picture(unit)
     if (picture === undefined) return 0

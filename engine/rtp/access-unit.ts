@@ -2,6 +2,7 @@ import { bytesOf, payloadOf, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf
 import { isNalCodec, NAL_FORMATS, replaceNals, wholeNals } from './repair/nal-units.ts'
 
 const FRAME_HEADER_BYTES = 4
+const SEQUENCE_OFFSET = FRAME_HEADER_BYTES + 2
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
 /** A frame has 16 bits for the length of its packet. */
 const MAX_PACKET_BYTES = 65_535
@@ -24,6 +25,15 @@ export interface Datagrams {
   readonly data: Buffer
   /** Where each packet begins, and where the last one ends. */
   readonly starts: readonly number[]
+}
+
+/** Packets in the framing of RFC 2326 section 10.12. */
+interface Framed {
+  readonly framed: Buffer
+  /** Where the frame of each packet begins. */
+  readonly starts: readonly number[]
+  /** There is room before them. */
+  readonly hasRoom: boolean
 }
 
 interface UnitFacts {
@@ -63,43 +73,52 @@ export class AccessUnit implements UnitFacts {
   #datagrams: Datagrams | undefined
   #otherChannel: { readonly channel: number; readonly framed: Buffer } | undefined
 
-  /** Copies the packets once and rewrites their RTP headers. */
-  constructor(packets: readonly Buffer[], header: UnitHeader, facts: UnitFacts) {
+  private constructor({ framed, starts, hasRoom }: Framed, facts: UnitFacts) {
     this.index = facts.index
     this.key = facts.key
     this.recoveryFrames = facts.recoveryFrames ?? 0
     this.mediaMs = facts.mediaMs
     this.arrivedMs = facts.arrivedMs
-    this.timestamp = header.timestamp
-    this.firstSequence = header.sequences[0] ?? 0
-    this.lastSequence = header.sequences.at(-1) ?? 0
-    this.packetCount = packets.length
-    this.bytes = totalBytes(packets)
-    this.#hasRoom = this.bytes >= ROOMY_UNIT_BYTES
-    const room = this.#hasRoom ? ROOM_BYTES : 0
-    this.#framed = Buffer.allocUnsafeSlow(room + this.bytes + FRAME_HEADER_BYTES * packets.length).subarray(room)
+    this.packetCount = starts.length
+    this.bytes = framed.length - FRAME_HEADER_BYTES * starts.length
+    this.#framed = framed
+    this.#starts = starts
+    this.#hasRoom = hasRoom
+    this.timestamp = starts.length === 0 ? 0 : framed.readUInt32BE(TIMESTAMP_OFFSET)
+    this.firstSequence = starts.length === 0 ? 0 : framed.readUInt16BE(SEQUENCE_OFFSET)
+    this.lastSequence = starts.length === 0 ? 0 : framed.readUInt16BE((starts.at(-1) ?? 0) + SEQUENCE_OFFSET)
+  }
+
+  /** Copies the packets once and rewrites their RTP headers. */
+  static of(packets: readonly Buffer[], header: UnitHeader, facts: UnitFacts): AccessUnit {
+    const bytes = totalBytes(packets)
+    const hasRoom = bytes >= ROOMY_UNIT_BYTES
+    const room = hasRoom ? ROOM_BYTES : 0
+    const framed = Buffer.allocUnsafeSlow(room + bytes + FRAME_HEADER_BYTES * packets.length).subarray(room)
     const starts: number[] = []
     let offset = 0
     let at = 0
     for (const packet of packets) {
       starts.push(offset)
-      offset = this.#append(offset, packet, header, header.sequences[at++] ?? 0)
+      offset = append(framed, offset, packet, header, header.sequences[at++] ?? 0)
     }
-    this.#starts = starts
+    return new AccessUnit({ framed, starts, hasRoom }, facts)
   }
 
-  #append(offset: number, packet: Buffer, header: UnitHeader, sequence: number): number {
-    const framed = this.#framed
-    const rtp = offset + FRAME_HEADER_BYTES
-    framed[offset] = 0x24
-    framed[offset + 1] = 0
-    framed.writeUInt16BE(packet.length, offset + 2)
-    packet.copy(framed, rtp)
-    framed[rtp + 1] = ((packet[1] ?? 0) & 0x80) | header.payload
-    framed.writeUInt16BE(sequence, rtp + 2)
-    framed.writeUInt32BE(header.timestamp, rtp + 4)
-    framed.writeUInt32BE(header.ssrc, rtp + 8)
-    return rtp + packet.length
+  /** The same object for a unit and its copies: what is known of one is known of all. */
+  get identity(): object {
+    return this.#starts
+  }
+
+  /** Bytes of the packets in their framing. */
+  get framedBytes(): number {
+    return this.#framed.length
+  }
+
+  /** A copy whose packets are in this memory of `framedBytes`. */
+  copiedTo(memory: Buffer): AccessUnit {
+    this.#framed.copy(memory)
+    return new AccessUnit({ framed: memory, starts: this.#starts, hasRoom: false }, this)
   }
 
   /** All packets framed for an interleaved channel, in one buffer that all readers on this channel share. Read-only. */
@@ -179,7 +198,7 @@ export class AccessUnit implements UnitFacts {
     const [first] = packets
     if (first === undefined || packets.every((packet, at) => packet === before[at])) return this
     const header = { payload: payloadTypeOf(first), ssrc: ssrcOf(first), sequences: packets.map(sequenceOf), timestamp: this.timestamp }
-    return new AccessUnit(packets, header, this)
+    return AccessUnit.of(packets, header, this)
   }
 
   #backToBack(framed: Buffer): Datagrams {
@@ -207,6 +226,20 @@ export class AccessUnit implements UnitFacts {
     this.#otherChannel = undefined
     this.#after = undefined
   }
+}
+
+/** Writes a frame with a packet; answers where it ends. */
+const append = (framed: Buffer, offset: number, packet: Buffer, header: UnitHeader, sequence: number): number => {
+  const rtp = offset + FRAME_HEADER_BYTES
+  framed[offset] = 0x24
+  framed[offset + 1] = 0
+  framed.writeUInt16BE(packet.length, offset + 2)
+  packet.copy(framed, rtp)
+  framed[rtp + 1] = ((packet[1] ?? 0) & 0x80) | header.payload
+  framed.writeUInt16BE(sequence, rtp + 2)
+  framed.writeUInt32BE(header.timestamp, rtp + 4)
+  framed.writeUInt32BE(header.ssrc, rtp + 8)
+  return rtp + packet.length
 }
 
 /** Drops the padding, whose length counts from the end. */

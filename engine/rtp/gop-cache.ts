@@ -1,4 +1,5 @@
 import type { AccessUnit } from './access-unit.ts'
+import { UnitMemory } from './unit-memory.ts'
 
 export interface GopLimits {
   readonly bytes: number
@@ -21,8 +22,10 @@ export interface Gop {
  */
 export class GopCache {
   readonly #limits: GopLimits
+  /** Copies in `#memory`. */
   #units: AccessUnit[] = []
   #bytes = 0
+  #memory = new UnitMemory()
   /** Where in `#units` the next GOP begins, while its pictures are not complete. */
   #nextAt: number | undefined
 
@@ -35,7 +38,7 @@ export class GopCache {
     else if (unit.key && this.#units.length > 0) this.#nextAt ??= this.#units.length
     else if (!unit.key && this.#units.length === 0) return
     this.#bytes += unit.bytes
-    this.#units.push(unit)
+    this.#units.push(this.#memory.keep(unit))
     if (this.#isNextWhole || (this.#isOverLimits && this.#nextAt !== undefined)) this.#goOnAt(this.#nextAt ?? 0)
     if (this.#isOverLimits) this.clear()
   }
@@ -49,6 +52,7 @@ export class GopCache {
     this.#units = []
     this.#bytes = 0
     this.#nextAt = undefined
+    this.#memory.clear()
   }
 
   get #isNextWhole(): boolean {
@@ -62,6 +66,9 @@ export class GopCache {
 
   #goOnAt(at: number): void {
     for (const { bytes } of this.#units.splice(0, at)) this.#bytes -= bytes
+    const memory = new UnitMemory()
+    this.#units = this.#units.map((unit) => memory.keep(unit))
+    this.#memory = memory
     this.#nextAt = undefined
   }
 
@@ -71,6 +78,7 @@ export class GopCache {
     const [key] = units
     const newest = units.at(-1)
     if (!key || !newest) return undefined
+    this.#memory.share()
     return { units, keyArrivedMs: key.arrivedMs, newestArrivedMs: newest.arrivedMs }
   }
 }

@@ -245,7 +245,7 @@ export class RtpStream {
     const { parts, sequences } = numbered(packets, given, this.#sequences, this.#fragmenting ? this.#fragment : undefined)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const recovery = key ? recoveryFrames(caps.encodingName, payloadsOf(packets)) : 0
-    const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, recoveryFrames: recovery, mediaMs, arrivedMs })
+    const unit = AccessUnit.of(parts, header, { index: this.#stats.units, key, recoveryFrames: recovery, mediaMs, arrivedMs })
     this.#count(unit)
     this.#cache.add(unit)
     this.#unitListeners.call(unit)

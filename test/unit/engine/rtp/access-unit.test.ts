@@ -12,7 +12,7 @@ const keyUnit = (packetBytes: number): AccessUnit => {
   const slice = Buffer.concat([IDR, Buffer.alloc(packetBytes - 12 - 1 - 2 - SPS.length - 2 - IDR.length, 0x88)])
   const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: Buffer.concat([Buffer.of(0x78), ...sized(SPS), ...sized(slice)]) })
   const header = { payload: 96, ssrc: 1, timestamp: 1, sequences: [1] }
-  return new AccessUnit([packet], header, { index: 0, key: true, mediaMs: 0, arrivedMs: 0 })
+  return AccessUnit.of([packet], header, { index: 0, key: true, mediaMs: 0, arrivedMs: 0 })
 }
 
 it.each([

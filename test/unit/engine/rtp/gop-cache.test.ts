@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { GopCache } from '../../../../engine/rtp/gop-cache.ts'
+import { UnitMemory } from '../../../../engine/rtp/unit-memory.ts'
 
 /** `K`: a key frame; a digit: one whose pictures are whole after so many more; anything else: another picture. */
 const unitsOf = (kinds: string): readonly AccessUnit[] =>
@@ -8,7 +9,7 @@ const unitsOf = (kinds: string): readonly AccessUnit[] =>
     const header = { payload: 96, ssrc: 1, sequences: [index], timestamp: index * 3000 }
     const key = /[K0-9]/.test(kind)
     const recoveryFrames = kind === 'K' ? 0 : Number(kind)
-    return new AccessUnit([Buffer.alloc(100)], header, { index, key, mediaMs: index, arrivedMs: index, ...(key && { recoveryFrames }) })
+    return AccessUnit.of([Buffer.alloc(100)], header, { index, key, mediaMs: index, arrivedMs: index, ...(key && { recoveryFrames }) })
   })
 
 /** The numbers of the cached units after those of `kinds`. */
@@ -35,5 +36,46 @@ describe('the cached GOP', () => {
     expect(cached('9.....9', { units: 6 })).toEqual([6])
     expect(cached('9......', { bytes: 600 })).toEqual([])
     expect(cached('K......', { units: 6 })).toEqual([])
+  })
+
+  it.each([
+    ['of whole key frames', 'K.......'],
+    ['that are refreshed gradually', '3.......'],
+  ])('that was handed out stays as it is while others %s follow', (_, kinds) => {
+    const cache = new GopCache()
+    const handedOut: { readonly unit: AccessUnit; readonly bytes: Buffer }[] = []
+    for (const unit of unitsOf(kinds.repeat(20))) {
+      cache.add(unit)
+      const given = unit.index % 5 === 0 ? (cache.gop?.units ?? []) : []
+      handedOut.push(...given.map((copy) => ({ unit: copy, bytes: Buffer.from(copy.framed(0)) })))
+    }
+    expect(handedOut.length).toBeGreaterThan(50)
+    for (const { unit, bytes } of handedOut) expect(unit.framed(0).equals(bytes)).toBe(true)
+    expect(new Set(handedOut.map(({ unit }) => unit.firstSequence)).size).toBeGreaterThan(30)
+  })
+
+  it('is kept in memory that is used again unless it was handed out', () => {
+    const memory = new UnitMemory()
+    const [first, second, third] = unitsOf('K..') as [AccessUnit, AccessUnit, AccessUnit]
+    const kept = memory.keep(first)
+    expect(kept.identity).toBe(first.identity)
+    expect(kept.framed(0).equals(first.framed(0))).toBe(true)
+    memory.clear()
+    expect(memory.keep(second).framed(0).buffer).toBe(kept.framed(0).buffer)
+    memory.share()
+    memory.clear()
+    expect(memory.keep(third).framed(0).buffer).not.toBe(kept.framed(0).buffer)
+  })
+
+  it.each([100, 3000, 60_000])('has little more memory than units of %d bytes need', (bytes) => {
+    const memory = new UnitMemory()
+    const header = { payload: 96, ssrc: 1, sequences: [1], timestamp: 0 }
+    const unit = AccessUnit.of([Buffer.alloc(bytes)], header, { index: 0, key: true, mediaMs: 0, arrivedMs: 0 })
+    for (let round = 0; round < 3; round += 1) {
+      memory.clear()
+      const buffers = new Set(Array.from({ length: 50 }, () => memory.keep(unit).framed(0).buffer))
+      const total = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)
+      expect(total).toBeLessThan(2 * 50 * unit.framedBytes + 300_000)
+    }
   })
 })

@@ -13,7 +13,7 @@ afterEach(() => {
 const unitOf = (count: number): AccessUnit => {
   const packets = Array.from({ length: count }, () => Buffer.alloc(100, 0x80))
   const sequences = packets.map((_, at) => at)
-  return new AccessUnit(packets, { payload: 96, ssrc: 1, timestamp: 0, sequences }, { index: 0, key: true, mediaMs: 0, arrivedMs: 0 })
+  return AccessUnit.of(packets, { payload: 96, ssrc: 1, timestamp: 0, sequences }, { index: 0, key: true, mediaMs: 0, arrivedMs: 0 })
 }
 
 /** A port that takes what `room` allows, and what it was sent: when, from which packet on, and how many. */
