@@ -45,6 +45,8 @@ export class ElementaryStream {
   readonly #unsubscribe: readonly (() => void)[]
   #codec: VideoCodec | undefined
   #config: DecoderConfig | undefined
+  /** What the first sequence parameter set states of reordering. */
+  #stated: { readonly sps: Nal | undefined; readonly frames: number | undefined } = { sps: undefined, frames: undefined }
 
   constructor(stream: RtpStream, order: Pick<PictureOrder, 'reordered'>) {
     this.#order = order
@@ -137,7 +139,9 @@ export class ElementaryStream {
   #reorderFrames(codec: VideoCodec): number {
     const { reordered } = this.#order
     const [sps] = this.#sets.get('sps')?.values() ?? []
-    const stated = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
+    // Is asked for each picture; another set is another object.
+    if (this.#stated.sps !== sps) this.#stated = { sps, frames: sps && codec.reorderFrames(nalBytes(sps)) }
+    const stated = this.#stated.frames
     // Some sets deny B-frames, and some have fewer than there are.
     if (reordered !== undefined && reordered > 0) return Math.max(reordered, stated || USUAL_REORDERING)
     return stated ?? reordered ?? USUAL_REORDERING
