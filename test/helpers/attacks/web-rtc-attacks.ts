@@ -89,7 +89,10 @@ const connectPlayer = async (whep: string) => {
   return { connection, channel, track }
 }
 
-/** Floods in sessions of its own, one after the other: each is ended by the service. */
+/**
+ * Floods in sessions of its own, one after the other: each is ended by the service, in the middle of a batch. The library then throws before
+ * it says that the channel is closed.
+ */
 const floodSessions = async (
   { whep }: WebRtcTarget,
   ms: number,
@@ -104,8 +107,17 @@ const floodSessions = async (
     player.connection.onStateChange((state) => {
       isOpen &&= state === 'connected'
     })
+    const acts = (): boolean => {
+      try {
+        act(player, count)
+        count += 1
+        return true
+      } catch {
+        return false
+      }
+    }
     while (isOpen && performance.now() < end) {
-      for (let at = 0; at < BATCH.size && player.channel.isOpen(); at += 1) act(player, count++)
+      for (let at = 0; at < BATCH.size && isOpen && player.channel.isOpen(); at += 1) isOpen &&= acts()
       await pause(BATCH.everyMs)
     }
     player.connection.close()
