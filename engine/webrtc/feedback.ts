@@ -1,8 +1,18 @@
+/** What a receiver says of the way of a series of packets (RFC 3550 section 6.4.1). */
+export interface PathReport {
+  readonly ssrc: number
+  /** The part that was lost since the report before, 0 to 1. */
+  readonly fraction: number
+  /** The middle of the NTP time in the newest sender report, 0 before the first, and the time since it came. */
+  readonly lastReport: number
+  readonly delayMs: number
+}
+
 /** What a receiver says in RTCP (RFC 3550, RFC 4585, draft-alvestrand-rmcat-remb). */
 export interface Feedback {
   /** Packets that it lacks. */
   readonly missing: readonly { readonly ssrc: number; readonly sequences: readonly number[] }[]
-  readonly losses: readonly { readonly ssrc: number; readonly fraction: number }[]
+  readonly reports: readonly PathReport[]
   /** What it can receive, bits per second. */
   readonly bitrate: number | undefined
   /** It cannot go on without a key frame. */
@@ -18,14 +28,14 @@ const BLOCK_BYTES = 24
 
 interface Collected {
   readonly missing: { readonly ssrc: number; readonly sequences: number[] }[]
-  readonly losses: { readonly ssrc: number; readonly fraction: number }[]
+  readonly reports: PathReport[]
   bitrate: number | undefined
   wantsKey: boolean
 }
 
 /** Reads a compound packet up to its first invalid part. */
 export const parseFeedback = (data: Buffer): Feedback => {
-  const found: Collected = { missing: [], losses: [], bitrate: undefined, wantsKey: false }
+  const found: Collected = { missing: [], reports: [], bitrate: undefined, wantsKey: false }
   for (let offset = 0; offset + 4 <= data.length; ) {
     const [first = 0, type = 0] = data.subarray(offset, offset + 2)
     const end = offset + 4 * (data.readUInt16BE(offset + 2) + 1)
@@ -44,9 +54,14 @@ const read = (packet: Buffer, { type, count }: { readonly type: number; readonly
   else if (type === PAYLOAD_FEEDBACK && count === APPLICATION) readBitrate(packet, found)
 }
 
-const readReports = (blocks: Buffer, count: number, { losses }: Collected): void => {
-  for (let at = 0; at < count && (at + 1) * BLOCK_BYTES <= blocks.length; at += 1)
-    losses.push({ ssrc: blocks.readUInt32BE(at * BLOCK_BYTES), fraction: (blocks[at * BLOCK_BYTES + 4] ?? 0) / 256 })
+const readReports = (blocks: Buffer, count: number, { reports }: Collected): void => {
+  for (let at = 0; at < count * BLOCK_BYTES && at + BLOCK_BYTES <= blocks.length; at += BLOCK_BYTES)
+    reports.push({
+      ssrc: blocks.readUInt32BE(at),
+      fraction: (blocks[at + 4] ?? 0) / 256,
+      lastReport: blocks.readUInt32BE(at + 16),
+      delayMs: blocks.readUInt32BE(at + 20) / 65.536,
+    })
 }
 
 /** RFC 4585 section 6.2.1: a sequence number, and a bit for each of the 16 that follow it. */

@@ -27,7 +27,7 @@ export interface OfferedMedia {
   /** It may be sent to: neither refused nor one that only sends. */
   readonly receives: boolean
   readonly codecs: readonly OfferedCodec[]
-  /** Header extensions: URI → id. */
+  /** Header extensions whose id fits one byte (RFC 8285 section 4.2): URI → id. */
   readonly extensions: ReadonlyMap<string, number>
 }
 
@@ -57,7 +57,7 @@ const MEDIA_LINE = /^(video|audio|application|text|message|image) (\d{1,5}) ([A-
 const RTPMAP = /^(\d{1,3}) ([A-Za-z0-9._+-]{1,32})\/(\d{1,7})(?:\/(\d{1,2}))?$/
 const FMTP = /^(\d{1,3}) ([\x20-\x7e]{1,1024})$/
 const RTCP_FB = /^(\d{1,3}|\*) ([a-z0-9 -]{1,64})$/
-const EXTMAP = /^(\d{1,3})(?:\/[a-z]{1,16})? (\S{1,200})/
+const EXTMAP = /^([1-9]|1[0-4])(?:\/[a-z]{1,16})? (\S{1,200})/
 
 const SETUPS = ['actpass', 'active', 'passive'] as const
 

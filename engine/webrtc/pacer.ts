@@ -48,6 +48,11 @@ export class Pacer<Item> {
     this.#pace = this.#limit.update(estimate, this.#offered, performance.now()) ?? BYTES_PER_MS
   }
 
+  /** A part of the packets was lost, 0 to 1, and a report took so long there and back. */
+  observe(lost: number, roundTripMs: number): void {
+    this.#limit.observe(lost, roundTripMs, performance.now())
+  }
+
   /** Sends what may go out now. */
   run(): void {
     const nowMs = performance.now()

@@ -3,7 +3,7 @@ import { Allowance } from '../../lib/access/allowance.ts'
 import type { Sink } from '../mount/sink.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import { MARKER, RTP_HEADER_BYTES } from '../rtp/packet/packet.ts'
-import type { Feedback } from './feedback.ts'
+import type { Feedback, PathReport } from './feedback.ts'
 import type { KlvChannel } from './klv-channel.ts'
 import { Pacer } from './pacer.ts'
 import type { Peer } from './peer.ts'
@@ -36,6 +36,10 @@ const REPEATED_TICKS = 1400
 /** A larger GOP would hold up the pictures after it, bytes: the player waits for the next key frame. */
 const MAX_REPEATED_BYTES = 4 * 1024 * 1024
 const MAX_PACKET_BYTES = 2048
+/** Offset of the middle of the NTP time in a sender report (RFC 3550 section 6.4.1). */
+const NTP_MIDDLE = 10
+/** Sender reports of which nothing was heard yet. */
+const MAX_REPORTS = 8
 /** A header extension of one byte (RFC 8285 section 4.2): its head, and one element in four bytes. */
 const EXTENSION_BYTES = 8
 
@@ -50,6 +54,8 @@ export class RtpSink implements Sink {
   readonly #beganMs = performance.now()
   readonly #resent = new Allowance(RESENT, performance.now())
   readonly #repeated = new Allowance(REPEATED, performance.now())
+  /** When the last sender reports of the video were sent, by the middle of their NTP time. */
+  readonly #reportedMs = new Map<number, number>()
   /** The library copies what it sends. */
   readonly #scratch = Buffer.alloc(MAX_PACKET_BYTES)
 
@@ -80,7 +86,25 @@ export class RtpSink implements Sink {
   }
 
   sendReport(track: number, packet: Buffer): void {
-    if (this.#series[track] !== undefined) this.#peer.send(packet)
+    if (this.#series[track] === undefined) return
+    if (track === VIDEO) this.#noteReport(packet)
+    this.#peer.send(packet)
+  }
+
+  /** What the receiver says of the way to it, once for each sender report. */
+  observe(reports: readonly PathReport[]): void {
+    for (const { ssrc, fraction, lastReport, delayMs } of reports) {
+      const sentMs = ssrc === this.#series[VIDEO]?.ssrc ? this.#reportedMs.get(lastReport) : undefined
+      if (sentMs === undefined) continue
+      this.#reportedMs.delete(lastReport)
+      this.#pacer.observe(fraction, performance.now() - sentMs - delayMs)
+    }
+  }
+
+  #noteReport(packet: Buffer): void {
+    this.#reportedMs.set(packet.readUInt32BE(NTP_MIDDLE), performance.now())
+    const [oldest] = this.#reportedMs.keys()
+    if (oldest !== undefined && this.#reportedMs.size > MAX_REPORTS) this.#reportedMs.delete(oldest)
   }
 
   /** The receiver estimates that it can receive this much, bits per second. */

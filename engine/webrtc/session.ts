@@ -20,6 +20,7 @@ const MAX_CHANNELS = 4
 const LIMITS = { ...DEFAULT_LIMITS, lagMs: 500 }
 /** Number of the mount's track. */
 const VIDEO = 0
+const REPORT_MS = 1000
 /** Channels of the player are open by then, milliseconds after the connection. */
 const OPEN_CHANNEL_MS = 1000
 
@@ -56,6 +57,7 @@ export class Session implements PeerEvents {
   readonly #klv = new KlvChannel()
   #channelTimer: NodeJS.Timeout | undefined
   #channels = 0
+  #reportedMs = Number.NEGATIVE_INFINITY
   #ended = false
 
   constructor(parts: SessionParts) {
@@ -94,9 +96,20 @@ export class Session implements PeerEvents {
     const feedback = parseFeedback(packet)
     this.#sink?.resend(feedback)
     if (feedback.wantsKey) this.#sink?.repeat(this.#media?.streams[VIDEO]?.gop?.units ?? [])
+    this.#sink?.observe(feedback.reports)
     if (feedback.bitrate !== undefined) this.#sink?.limit(feedback.bitrate)
-    const losses = feedback.losses.map(({ fraction }) => fraction)
+    const losses = feedback.reports.map(({ fraction }) => fraction)
     if (losses.length > 0) this.#mounted.reportedLoss = Math.max(...losses)
+    this.#reportVideo()
+  }
+
+  /** The way to the player is measured by reports, which the mount sends less often. */
+  #reportVideo(): void {
+    const [nowMs, stream] = [performance.now(), this.#media?.streams[VIDEO]]
+    if (nowMs - this.#reportedMs < REPORT_MS || stream === undefined) return
+    this.#reportedMs = nowMs
+    const report = this.#parts.admitted.point.senderReport(stream)
+    if (report !== undefined) this.#sink?.sendReport(VIDEO, report)
   }
 
   readonly onChannel = (channel: Channel): void => {

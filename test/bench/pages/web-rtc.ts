@@ -1,7 +1,7 @@
 /**
  * The page of a pipeline in Chromium over plain http from another address: web-rtc [SECONDS] [LOADS] [LOSS_SECONDS]. A camera at 720p30
  * draws the number of each picture. From that to the display of the picture, by WebRTC and by Media Source; from the navigation to the
- * first picture; freezes over links that lose 1 % and 5 %, delay by 50 ms and let 2 % overtake. Needs root.
+ * first picture; freezes over links that lose 1 % and 5 %, delay by 50 ms and let 2 % overtake, and over one that is too narrow. Needs root.
  */
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -181,6 +181,7 @@ try {
       if (loads > 0) print({ navigation_to_first_picture: await measureFirst(service) })
       for (const loss of lossSeconds > 0 ? [0.01, 0.05] : [])
         print({ link: await measureLoss(service, { loss, delayMs: 50, reordered: 0.02 }) })
+      if (lossSeconds > 0) print({ link: await measureLoss(service, { loss: 0, delayMs: 50, reordered: 0, capacity: 1_200_000 }) })
     },
     { SVC_HOST: far.address, SVC_PASSWORD: CREDENTIAL, SVC_OUTPUT_HOST: '0.0.0.0' },
     far.prefix,

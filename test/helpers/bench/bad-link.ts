@@ -9,7 +9,11 @@ export interface LinkFaults {
   readonly delayMs: number
   /** Part that is not delayed, and so overtakes the rest, as netem does it. */
   readonly reordered: number
+  /** What it takes to the client, bits per second; more than 300 ms of it are lost. Any number by default. */
+  readonly capacity?: number
 }
+
+const QUEUE_MS = 300
 
 interface BadLink {
   readonly port: number
@@ -25,9 +29,20 @@ export const openBadLink = async (to: { readonly host: string; readonly port: nu
   const counts = { passed: 0, lost: 0 }
   let faults: LinkFaults = { loss: 0, delayMs: 0, reordered: 0 }
   const timers = new Set<NodeJS.Timeout>()
-  const carry = (send: () => void): void => {
-    const { loss, delayMs, reordered } = faults
-    if (chance(loss)) {
+  let freeMs = 0
+  /** How long a datagram waits for those before it, milliseconds; undefined: it is lost. */
+  const queue = (bytes: number): number | undefined => {
+    const { capacity } = faults
+    const nowMs = performance.now()
+    if (capacity === undefined) return 0
+    if (freeMs - nowMs > QUEUE_MS) return undefined
+    freeMs = Math.max(freeMs, nowMs) + (bytes * 8000) / capacity
+    return freeMs - nowMs
+  }
+  const carry = (send: () => void, waitMs: number | undefined = 0): void => {
+    const { loss, reordered } = faults
+    const delayMs = faults.delayMs + (waitMs ?? 0)
+    if (waitMs === undefined || chance(loss)) {
       counts.lost += 1
       return
     }
@@ -48,7 +63,7 @@ export const openBadLink = async (to: { readonly host: string; readonly port: nu
     let back = backs.get(client)
     if (back === undefined) {
       back = createSocket('udp4')
-      back.on('message', (answer) => carry(() => front.send(answer, port, address)))
+      back.on('message', (answer) => carry(() => front.send(answer, port, address), queue(answer.length)))
       backs.set(client, back)
     }
     const known = back

@@ -118,6 +118,13 @@ describe('the codec', () => {
   })
 })
 
+it.each([0, 15, 200])('a header extension with the id %d, which no packet can carry, is not agreed on', (id) => {
+  const { media } = parseOffer(CHROMIUM.replace('a=extmap:5 ', `a=extmap:${id} `))
+  const names = [...(media[0]?.extensions.keys() ?? [])]
+  expect(names).toContain('http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time')
+  expect(names).not.toContain('http://www.webrtc.org/experiments/rtp-hdrext/playout-delay')
+})
+
 it('an answer has a section for each of the offer, and refuses what is not sent', () => {
   const local = { ufrag: 'u', password: 'p', fingerprint: 'sha-256 AA', setup: 'active', candidates: [] }
   const video = { ...chooseVideo(offer, h264(66)), ssrc: 7 }

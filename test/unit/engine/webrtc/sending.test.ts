@@ -98,20 +98,22 @@ describe('feedback', () => {
     report.writeUInt32BE(0x81c90007)
     report.writeUInt32BE(99, 8)
     report[12] = 64
+    report.writeUInt32BE(0x12345678, 24)
+    report.writeUInt32BE(32768, 28)
     const pli = Buffer.alloc(12)
     pli.writeUInt32BE(0x81ce0002)
     // Exponent 2, mantissa 250,000: 1 Mbit/s.
     const remb = Buffer.from('8fce0005000000010000000052454d42010bd09000000063', 'hex')
     expect(parseFeedback(Buffer.concat([report, pli, remb]))).toEqual({
       missing: [],
-      losses: [{ ssrc: 99, fraction: 0.25 }],
+      reports: [{ ssrc: 99, fraction: 0.25, lastReport: 0x12345678, delayMs: 500 }],
       bitrate: 1_000_000,
       wantsKey: true,
     })
   })
 
   it('is read up to its first invalid part', () => {
-    const none = { missing: [], losses: [], bitrate: undefined, wantsKey: false }
+    const none = { missing: [], reports: [], bitrate: undefined, wantsKey: false }
     for (const data of [
       Buffer.alloc(0),
       Buffer.alloc(3),
